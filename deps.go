@@ -3,10 +3,10 @@
 package labbot
 
 import (
+	_ "cel.dev/cel-go/cel"
 	_ "github.com/alicebob/miniredis/v2"
 	_ "github.com/chromedp/chromedp"
 	_ "github.com/coder/websocket"
-	_ "cel.dev/cel-go/cel"
 	_ "github.com/google/go-cmp/cmp"
 	_ "github.com/hibiken/asynq"
 	_ "github.com/redis/go-redis/v9"

@@ -1,0 +1,41 @@
+// Package trace tells, from evidence alone, which component did what and when:
+// the path from the API server through the controllers and the scheduler to the
+// kubelet.
+//
+// It is pure. Every hop names the field that it was read from, so that a learner
+// can check it with kubectl.
+package trace
+
+import "time"
+
+// Component is one part of Kubernetes that leaves traces.
+type Component string
+
+// The components, in the order of the path.
+const (
+	APIServer            Component = "kube-apiserver"
+	DeploymentController Component = "deployment-controller"
+	ReplicaSetController Component = "replicaset-controller"
+	Scheduler            Component = "default-scheduler"
+	Kubelet              Component = "kubelet"
+)
+
+// Hop is one act of one component. Its Key is stable over repeated readings.
+type Hop struct {
+	Key       string    `json:"key"`
+	At        time.Time `json:"at"`
+	Component Component `json:"component"`
+	// What is the act in the catalogue's terms, such as "created-replicaset".
+	What string `json:"what"`
+	// Object is "Kind/name".
+	Object string `json:"object"`
+	// Detail is technical: an image, a node name, a message of the API.
+	Detail string `json:"detail,omitempty"`
+	// Source is where it was read: "event Pulling", "managedFields
+	// kube-controller-manager", "condition PodScheduled".
+	Source string `json:"source"`
+	// Count is how often it was repeated, 1 for once.
+	Count int `json:"count,omitempty"`
+	// Bad marks a failure.
+	Bad bool `json:"bad,omitempty"`
+}
