@@ -41,6 +41,15 @@ type Slot struct {
 	Urgent bool
 }
 
+// ScenarioInfo is one scenario for List and Help.
+type ScenarioInfo struct {
+	ID         string
+	Module     string
+	Title      lab.Text
+	Minutes    int
+	Difficulty int // 1 to 3
+}
+
 // View is all that is drawn. Program gives the scenario's own texts.
 type View struct {
 	Run       lab.RunID
@@ -59,6 +68,17 @@ type View struct {
 	State    engine.State
 	Hops     []trace.Hop
 	Exhibits map[string]exhibit.Exhibit
+	// StepTitles and Kubectl hold, by step id, the step's name and the line that
+	// a learner would type for it.
+	StepTitles map[string]lab.Text
+	Kubectl    map[string]string
+	// Phases are the phases that the scenario has, in order. Those that are not
+	// reached yet are drawn from it; without it only the reached ones are.
+	Phases []engine.Phase
+	// Holder is the run that has the namespace while this one is in the queue.
+	Holder      lab.RunID
+	HolderBy    lab.UserID
+	HolderTitle lab.Text
 	// Trouble is shown on the board while it lasts: "redis", "cluster" or "".
 	Trouble      string
 	TroubleSince time.Time

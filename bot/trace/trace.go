@@ -34,6 +34,9 @@ type Hop struct {
 	// Source is where it was read: "event Pulling", "managedFields
 	// kube-controller-manager", "condition PodScheduled".
 	Source string `json:"source"`
+	// Also holds the keys of other records of the same act, such as the Event
+	// beside an ownerReference.
+	Also []string `json:"also,omitempty"`
 	// Count is how often it was repeated, 1 for once.
 	Count int `json:"count,omitempty"`
 	// Bad marks a failure.
