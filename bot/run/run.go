@@ -110,3 +110,24 @@ type Publisher interface {
 	Publish(t Thread)
 	Posted(ctx context.Context, id lab.RunID, slot string) (bool, error)
 }
+
+// Owned is a namespace that carries labbot's labels.
+type Owned struct {
+	Name string
+	UID  string
+	Run  lab.RunID // label labbot.dev/run
+	// Expires is the annotation labbot.dev/expires; zero when absent or unreadable.
+	Expires time.Time
+}
+
+// NamespaceLister is a Cluster that can list what labbot has made on it, so that
+// the janitor finds what a lost run left behind.
+type NamespaceLister interface {
+	Owned(ctx context.Context) ([]Owned, error)
+}
+
+// Settler is a Publisher that knows whether the newest Thread of a run stands
+// in Slack as it is, so that a run is not closed before its last word is out.
+type Settler interface {
+	Settled(ctx context.Context, id lab.RunID) (bool, error)
+}
