@@ -112,7 +112,8 @@ type Result struct {
 	Status  ResultStatus `json:"status"`
 	Reason  string       `json:"reason,omitempty"`  // metav1.StatusReason or Reason… above
 	Message string       `json:"message,omitempty"` // the API's own words
-	// UID is the UID of the object made or touched.
+	// UID is the UID of the object made or touched. A pending createNamespace
+	// carries one only when the namespace that is there is this run's own.
 	UID string    `json:"uid,omitempty"`
 	At  time.Time `json:"at"`
 }

@@ -67,8 +67,10 @@ type State struct {
 	Namespace string         `json:"namespace"`
 	Params    map[string]any `json:"params,omitempty"`
 	Images    map[string]any `json:"images,omitempty"`
-	StartedAt time.Time      `json:"startedAt"`
-	Deadline  time.Time      `json:"deadline"`
+	// Registries maps a course registry prefix to the lab's own.
+	Registries map[string]string `json:"registries,omitempty"`
+	StartedAt  time.Time         `json:"startedAt"`
+	Deadline   time.Time         `json:"deadline"`
 
 	Phase        Phase     `json:"phase"`
 	PhaseStarted time.Time `json:"phaseStarted"`
@@ -92,8 +94,15 @@ type State struct {
 	Buttons []ButtonState `json:"buttons,omitempty"`
 	Hints   []HintState   `json:"hints,omitempty"`
 	Moves   []MoveState   `json:"moves,omitempty"`
-	Repair  *Repair       `json:"repair,omitempty"`
-	Oracle  []CheckState  `json:"oracle,omitempty"`
+	// MovesSince is since when a wrong move is seen that does not count yet: a
+	// reading in the middle of a change must not accuse anybody.
+	MovesSince map[string]time.Time `json:"movesSince,omitempty"`
+	// Accepted are the accepted fixes under watch while the run is in Fix.
+	Accepted []CheckState `json:"accepted,omitempty"`
+	// FixDeadline is when the learners' time ends; zero before Fix.
+	FixDeadline time.Time    `json:"fixDeadline,omitzero"`
+	Repair      *Repair      `json:"repair,omitempty"`
+	Oracle      []CheckState `json:"oracle,omitempty"`
 
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Why explains the outcome to a learner.
@@ -138,6 +147,16 @@ type StepState struct {
 	Checks  []CheckState `json:"checks,omitempty"`
 	// Say is the scenario's own word on this step, if it has one.
 	Say lab.Text `json:"say,omitzero"`
+	// Title says what the step does, in kubectl's terms, with this run's values.
+	Title lab.Text `json:"title,omitzero"`
+	// Kubectl is the line that a learner would type for it; empty where kubectl
+	// has no equal.
+	Kubectl string `json:"kubectl,omitempty"`
+	// Deadline is when the step fails if it is not done; zero when it has none.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Paused is for how long the cluster was out of reach while the step ran;
+	// the step's clocks stood still then.
+	Paused time.Duration `json:"paused,omitempty"`
 	// Note is a short technical remark in the API's own words, such as
 	// `created, UID 8a…` or `namespaces "k8s-m01" not found`.
 	Note string `json:"note,omitempty"`
