@@ -32,9 +32,11 @@ const (
 type Command struct {
 	Verb     Verb
 	Scenario string
-	// Params are the scenario's parameters as typed: names as typed, values
-	// unquoted.
+	// Params are the scenario's parameters: names as typed, values unquoted.
 	Params map[string]string
+	// RunID is the run that stop, cleanup or status are about; empty for the
+	// one at hand.
+	RunID lab.RunID
 }
 
 // words maps each typed word to its verb. The first word of a verb is the one
@@ -88,7 +90,7 @@ func Parse(typed string, scenarios []string) (Command, error) {
 	}
 	for _, w := range words {
 		if slices.Contains(w.words, word) {
-			return Command{Verb: w.verb}, nil
+			return Command{Verb: w.verb, RunID: runID(tokens[1:])}, nil
 		}
 	}
 	if !slices.Contains(scenarios, word) {
@@ -99,6 +101,17 @@ func Parse(typed string, scenarios []string) (Command, error) {
 		return Command{}, err
 	}
 	return Command{Verb: Run, Scenario: word, Params: params}, nil
+}
+
+// runID finds a run's id among the words after a verb; other words there are
+// politeness ("stop please") and are let go.
+func runID(tokens []string) lab.RunID {
+	for _, t := range tokens {
+		if id := strings.ToLower(t); strings.HasPrefix(id, "r-") && len(id) == 10 {
+			return lab.RunID(id)
+		}
+	}
+	return ""
 }
 
 // maxLength is in characters; no command needs more, and the answer quotes it.
