@@ -2,7 +2,8 @@
 // the fixed order spec → status → conditions → ownerReferences → Events → logs.
 //
 // It is pure, and it owns what may be shown: no Secret data, environment values
-// masked by name, bounded length.
+// masked by name, bounded length. Its texts are the API's own terms and the same
+// in every language; the board adds the words around them.
 package exhibit
 
 import "time"
@@ -20,19 +21,48 @@ type Exhibit struct {
 	Full string `json:"full,omitempty"`
 }
 
-// Part is one section of one object: "Deployment/web" "conditions".
+// The sections of a Part.
+const (
+	Spec            = "spec"
+	Status          = "status"
+	Conditions      = "conditions"
+	OwnerReferences = "ownerReferences"
+	Compare         = "compare"
+	Events          = "events"
+	Logs            = "logs"
+	Describe        = "describe"
+	History         = "history"
+)
+
+// Part is one section of one object: "Deployment/web" "conditions". Parts about
+// several objects, such as the owner tree and Events, have no Object of their
+// own; their lines have.
 type Part struct {
-	Object  string `json:"object"`
+	Object  string `json:"object,omitempty"`
 	Section string `json:"section"`
 	Lines   []Line `json:"lines"`
 }
 
 // Line is one fact with its source field and the component behind it.
 type Line struct {
-	Text      string    `json:"text"`
-	Field     string    `json:"field,omitempty"`
-	Component string    `json:"component,omitempty"`
-	At        time.Time `json:"at,omitzero"`
-	Count     int       `json:"count,omitempty"`
-	Bad       bool      `json:"bad,omitempty"`
+	Text string `json:"text"`
+	// Field is the path in the object; for describe the heading in kubectl's
+	// text, for history the revision.
+	Field     string `json:"field,omitempty"`
+	Component string `json:"component,omitempty"`
+	// Object is "Kind/name" where it is not the Part's.
+	Object string `json:"object,omitempty"`
+	// Reason is an Event's or condition's reason, the CHANGE-CAUSE of a
+	// revision, or one of Gone, Same, New in a comparison.
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Count  int       `json:"count,omitempty"`
+	Bad    bool      `json:"bad,omitempty"`
 }
+
+// The results of comparing one object with the snapshot.
+const (
+	Gone = "gone"
+	Same = "same"
+	New  = "new"
+)

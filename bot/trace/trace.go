@@ -25,12 +25,18 @@ type Hop struct {
 	Key       string    `json:"key"`
 	At        time.Time `json:"at"`
 	Component Component `json:"component"`
-	// What is the act in the catalogue's terms, such as "created-replicaset".
+	// What is the act, one of the constants below; the catalogue has a text
+	// "trace.<what>" for each.
 	What string `json:"what"`
 	// Object is "Kind/name".
 	Object string `json:"object"`
 	// Detail is technical: an image, a node name, a message of the API.
 	Detail string `json:"detail,omitempty"`
+	// By is the field manager of the API request, for acts of clients.
+	By string `json:"by,omitempty"`
+	// Gen is the Deployment's generation when the hop was first read. It orders
+	// what the API's whole seconds leave open.
+	Gen int64 `json:"gen,omitempty"`
 	// Source is where it was read: "event Pulling", "managedFields
 	// kube-controller-manager", "condition PodScheduled".
 	Source string `json:"source"`
@@ -41,4 +47,37 @@ type Hop struct {
 	Count int `json:"count,omitempty"`
 	// Bad marks a failure.
 	Bad bool `json:"bad,omitempty"`
+}
+
+// The acts, in the causal order of the path.
+const (
+	Accepted          = "accepted"
+	Changed           = "changed"
+	Restored          = "restored"
+	DeletionAsked     = "deletion-asked"
+	CreatedReplicaSet = "created-replicaset"
+	ScaledReplicaSet  = "scaled-replicaset"
+	DeletedPod        = "deleted-pod"
+	Stopping          = "stopping"
+	CreatedPod        = "created-pod"
+	NotScheduled      = "not-scheduled"
+	Scheduled         = "scheduled"
+	Pulling           = "pulling"
+	Pulled            = "pulled"
+	PullFailed        = "pull-failed"
+	BackOff           = "back-off"
+	Started           = "started"
+	Exited            = "exited"
+	RestartBackOff    = "restart-back-off"
+	Unhealthy         = "unhealthy"
+	Ready             = "ready"
+	Warned            = "warned"
+	Complete          = "complete"
+)
+
+// Acts lists the acts in the causal order of the path.
+var Acts = []string{
+	Accepted, Changed, Restored, DeletionAsked, CreatedReplicaSet, ScaledReplicaSet,
+	DeletedPod, Stopping, CreatedPod, NotScheduled, Scheduled, Pulling, Pulled,
+	PullFailed, BackOff, Started, Exited, RestartBackOff, Unhealthy, Ready, Warned, Complete,
 }

@@ -1,0 +1,82 @@
+package exhibit
+
+import (
+	"regexp"
+	"strings"
+)
+
+const mask = "***"
+
+var (
+	secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key|cred|auth|private|dsn|cookie|session`)
+	// In free text a value counts as secret when it stands after such a name:
+	// --db-password=x, API_TOKEN: x, "clientSecret":"x".
+	assigned = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|api-?_?key|access-?_?key|private-?_?key|credential)[\w.-]*"?\s*[=:]\s*"?)([^\s",;]+)`)
+	bearer   = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}`)
+	userinfo = regexp.MustCompile(`(\w+://[^\s/:@]*:)[^\s/@]+@`)
+	jwt      = regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`)
+	pem      = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`)
+)
+
+// Redact masks in a text what looks like a secret: values of names such as
+// password and token, credentials in URLs, bearer tokens, private keys. kubectl
+// prints `<set to the key …>` for a reference to a Secret; that stays.
+func Redact(s string) string {
+	s = pem.ReplaceAllString(s, mask)
+	s = jwt.ReplaceAllString(s, mask)
+	s = bearer.ReplaceAllString(s, "${1}"+mask)
+	s = userinfo.ReplaceAllString(s, "${1}"+mask+"@")
+	s = assigned.ReplaceAllStringFunc(s, func(m string) string {
+		p := assigned.FindStringSubmatch(m)
+		if harmless(p[1], p[2]) {
+			return m
+		}
+		return p[1] + mask
+	})
+	return redactEnvironment(s)
+}
+
+// harmless keeps kubectl's references and the fields of a projected token
+// volume, which name a Secret or a lifetime and hold no value.
+func harmless(name, value string) bool {
+	name = strings.ToLower(strings.TrimRight(name, "=: \""))
+	switch name {
+	case "tokenexpirationseconds", "secretname", "imagepullsecrets", "secretoptionalname":
+		return true
+	}
+	return strings.HasPrefix(value, "<")
+}
+
+// redactEnvironment masks the values of an "Environment:" list in kubectl's
+// description, which prints plain values as they are.
+func redactEnvironment(s string) string {
+	rows := strings.Split(s, "\n")
+	depth := -1
+	for i, row := range rows {
+		indent := len(row) - len(strings.TrimLeft(row, " "))
+		if depth >= 0 && (indent <= depth || row == "") {
+			depth = -1
+		}
+		if strings.HasPrefix(strings.TrimSpace(row), "Environment:") {
+			depth = indent
+			continue
+		}
+		name, value, ok := strings.Cut(row, ":")
+		if depth < 0 || !ok || strings.HasPrefix(strings.TrimSpace(value), "<") {
+			continue
+		}
+		if secretName.MatchString(name) && strings.TrimSpace(value) != "" {
+			rows[i] = name + ": " + mask
+		}
+	}
+	return strings.Join(rows, "\n")
+}
+
+// maskEnv hides the value of an environment variable whose name sounds secret;
+// any other value still passes Redact.
+func maskEnv(name, value string) string {
+	if secretName.MatchString(name) && value != "" {
+		return mask
+	}
+	return Redact(value)
+}
