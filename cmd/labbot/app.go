@@ -39,9 +39,9 @@ type parts struct {
 type library struct{ *scenarios.Registry }
 
 func (l library) Program(name string, version int) (run.Program, error) {
-	p, err := l.Find(name)
-	if err != nil {
-		return nil, err
+	p, found := l.Find(name)
+	if !found {
+		return nil, fmt.Errorf("there is no scenario %q; the nearest name is %q", name, l.Nearest(name))
 	}
 	if version != 0 && p.Version() != version {
 		return nil, fmt.Errorf("scenario %s: version %d is not in this build, which has %d", name, version, p.Version())

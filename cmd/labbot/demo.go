@@ -236,7 +236,8 @@ func (p printer) ready(url, logPath string) {
 	fmt.Fprintf(p.out, "\n%s\n\n", text.T(p.lang, "demo.ready", "url", url, "log", logPath))
 }
 
-// openCluster opens the cluster of a kubeconfig.
-func openCluster(kubeconfig, kubeContext string, logger *zap.Logger) (*k8s.Cluster, error) {
-	return k8s.Open(k8s.Options{Kubeconfig: kubeconfig, Context: kubeContext, Version: version, Logger: logger})
+// openCluster opens the cluster of a kubeconfig, or the one that the bot is a Pod of.
+func openCluster(kubeconfig, kubeContext string) (*k8s.Cluster, error) {
+	inCluster := kubeconfig == "" && os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+	return k8s.Open(k8s.Options{Kubeconfig: kubeconfig, Context: kubeContext, InCluster: inCluster, Version: version})
 }

@@ -67,7 +67,7 @@ func demoCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Logg
 		c.stop()
 		return nil, nil, err
 	}
-	cluster, err := openCluster(kubeconfig, "", logger)
+	cluster, err := openCluster(kubeconfig, "")
 	if err != nil {
 		c.stop()
 		return nil, nil, err
@@ -117,7 +117,7 @@ func givenCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Log
 	if typed != name {
 		return nil, nil, errors.New(text.T(p.lang, "demo.not-confirmed", "context", name))
 	}
-	cluster, err := openCluster(o.kubeconfig, name, logger)
+	cluster, err := openCluster(o.kubeconfig, name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,6 @@ import (
 	"labbot/bot/lab"
 	"labbot/bot/slackapi"
 	"labbot/bot/store"
-	"labbot/k8s"
 )
 
 func serveCommand() *cobra.Command {
@@ -60,7 +59,7 @@ func serve(ctx context.Context, c config) error {
 	for _, w := range report.Warnings {
 		logger.Warn("redis", zap.String("warning", w))
 	}
-	cluster, err := k8s.Open(k8s.Options{Kubeconfig: c.Kubeconfig, Context: c.Context, Version: version, Logger: logger})
+	cluster, err := openCluster(c.Kubeconfig, c.Context)
 	if err != nil {
 		return err
 	}
