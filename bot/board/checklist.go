@@ -1,0 +1,225 @@
+package board
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"labbot/bot/text"
+	"labbot/bot/trace"
+	"labbot/scenarios/engine"
+)
+
+var stepMark = map[engine.StepStatus]string{
+	engine.StepRunning: "⏳", engine.StepDone: "✅", engine.StepExpected: "✅",
+	engine.StepFailed: "❌", engine.StepSkipped: "➖",
+}
+
+// checklist lists the phases. A phase that is over takes one line, with those of
+// its steps that are worth a second look; the present one shows all its steps.
+func (v View) checklist() []string {
+	var l []string
+	for _, phase := range v.phases() {
+		steps := slices.DeleteFunc(slices.Clone(v.State.Steps), func(s engine.StepState) bool { return s.Phase != phase })
+		present := phase == v.State.Phase
+		name := "*" + v.phaseName(phase) + "*"
+		switch {
+		case present:
+			l = append(l, "▶️ "+name)
+		case len(steps) == 0 && !v.passed(phase):
+			l = append(l, "▫️ "+v.phaseName(phase))
+			continue
+		default:
+			l = append(l, phaseMark(steps)+" "+name+v.summary(steps))
+		}
+		for _, s := range steps {
+			if present || s.Status == engine.StepExpected || s.Status == engine.StepFailed || !s.Say.IsZero() {
+				l = append(l, v.step(s)...)
+			}
+		}
+		if present && phase == engine.Verify {
+			for _, c := range v.State.Oracle {
+				l = append(l, indent+checkMark(c)+" "+v.check(c))
+			}
+		}
+	}
+	return l
+}
+
+// indent is made of spaces that Slack does not fold.
+const indent = "\u2003 "
+
+// order is the order of phases of every scenario.
+var order = []engine.Phase{engine.Prepare, engine.Inject, engine.Observe, engine.Fix, engine.Verify, engine.Cleanup}
+
+// phases lists those to draw: all that the scenario has, or, where this is not
+// told, those that were reached.
+func (v View) phases() []engine.Phase {
+	reached := map[engine.Phase]bool{v.State.Phase: true}
+	for _, s := range v.State.Steps {
+		reached[s.Phase] = true
+	}
+	return slices.DeleteFunc(slices.Clone(order), func(p engine.Phase) bool {
+		if v.State.Outcome != "" && !reached[p] { // it will not come any more
+			return !v.passed(p) || !slices.Contains(v.Phases, p)
+		}
+		return !reached[p] && !slices.Contains(v.Phases, p)
+	})
+}
+
+// passed tells whether a phase without steps of its own, such as fix, lies behind.
+func (v View) passed(p engine.Phase) bool {
+	return v.State.Repair != nil && (p == engine.Fix || p == engine.Verify && v.State.Outcome != "")
+}
+
+func (v View) phaseName(p engine.Phase) string {
+	switch p {
+	case engine.Prepare:
+		return text.T(v.Lang, "board.phase-prepare")
+	case engine.Inject:
+		if v.breaks() || v.State.Repair != nil {
+			return text.T(v.Lang, "board.phase-inject")
+		}
+		return text.T(v.Lang, "board.phase-act")
+	case engine.Observe:
+		return text.T(v.Lang, "board.phase-observe")
+	case engine.Fix:
+		return text.T(v.Lang, "board.phase-fix")
+	case engine.Verify:
+		return text.T(v.Lang, "board.phase-verify")
+	}
+	return text.T(v.Lang, "board.phase-cleanup")
+}
+
+func phaseMark(steps []engine.StepState) string {
+	for _, s := range steps {
+		if s.Status == engine.StepFailed || s.Status == engine.StepRunning {
+			return stepMark[s.Status]
+		}
+	}
+	return "✅"
+}
+
+func (v View) summary(steps []engine.StepState) string {
+	if len(steps) == 0 {
+		return ""
+	}
+	sum := " · " + text.N(v.Lang, "board.steps", len(steps))
+	if end := steps[len(steps)-1].Ended; !end.IsZero() {
+		sum += " · " + span(v.Lang, steps[0].Started, end)
+	}
+	return sum
+}
+
+func (v View) step(s engine.StepState) []string {
+	row := indent + cmp.Or(stepMark[s.Status], "⏳") + " " + v.stepTitle(s)
+	if s.Status == engine.StepExpected {
+		row += " – _" + text.T(v.Lang, "board.expected") + "_"
+	}
+	l := []string{row}
+	if say := Escape(s.Say.In(v.Lang), 200); say != "" {
+		l = append(l, indent+indent+"_"+strings.Trim(say, "_ ")+"_")
+	}
+	if s.Status == engine.StepFailed && s.Note != "" {
+		l = append(l, indent+indent+Code(s.Note, 300))
+	}
+	if s.Status == engine.StepRunning || s.Status == engine.StepFailed {
+		for _, c := range s.Checks {
+			l = append(l, indent+indent+checkMark(c)+" "+v.check(c))
+		}
+	}
+	return l
+}
+
+func checkMark(c engine.CheckState) string {
+	switch {
+	case c.Final && c.Value == engine.False:
+		return "❌"
+	case c.Value == engine.True && (c.Final || c.Hold == 0 && c.Mode != "always" && c.Mode != "never"):
+		return "✅"
+	}
+	return "⏳"
+}
+
+func (v View) check(c engine.CheckState) string {
+	row := Code(c.Name, 60)
+	switch {
+	case c.Value == engine.Unknown:
+		row += " – " + text.T(v.Lang, "board.unknown")
+	case c.Value == engine.True && !c.Final && c.Hold > 0:
+		row += " – " + text.T(v.Lang, "board.hold", "time", span(v.Lang, time.Time{}, time.Time{}.Add(c.Hold)))
+	}
+	if c.Value != engine.True && c.Detail != "" {
+		row += " " + Code(c.Detail, 160)
+	}
+	return row
+}
+
+// shownHops is how many lines of the trace the board has room for.
+const shownHops = 8
+
+// path is the live trace: the newest acts, those of one component in one second
+// on one line.
+func (v View) path() []string {
+	var rows [][]trace.Hop
+	for _, h := range v.Hops {
+		if n := len(rows); n > 0 && together(rows[n-1][0], h) {
+			rows[n-1] = append(rows[n-1], h)
+		} else {
+			rows = append(rows, []trace.Hop{h})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	l := []string{"*" + text.T(v.Lang, "board.who-did-what") + "* · " + text.T(v.Lang, "board.delta-from")}
+	if hidden := len(rows) - shownHops; hidden > 0 {
+		l = append(l, "_"+text.N(v.Lang, "board.earlier", hidden)+"_")
+		rows = rows[hidden:]
+	}
+	for _, row := range rows {
+		l = append(l, v.hops(row))
+	}
+	return l
+}
+
+func together(a, b trace.Hop) bool {
+	return a.What == b.What && a.Component == b.Component && a.At.Equal(b.At) && a.Bad == b.Bad && a.Count == b.Count &&
+		(a.Detail == b.Detail || a.What == trace.CreatedPod)
+}
+
+// hops writes one row: `+3 s` *kubelet* what was done.
+func (v View) hops(row []trace.Hop) string {
+	h := row[0]
+	line := Code("+"+span(v.Lang, v.zero(), h.At), 20) + " *" + Escape(string(h.Component), 40) + "* "
+	if h.Bad {
+		line += "❌ "
+	}
+	line += text.T(v.Lang, "trace."+h.What, "object", names(row), "detail", Code(h.Detail, 140))
+	if h.By != "" {
+		line += " ← " + Code(h.By, 40)
+	}
+	if h.Count > 1 {
+		line += " *×" + count(h.Count) + "*"
+	}
+	return line
+}
+
+// names lists the objects of a row; from the second on their ends tell enough.
+func names(row []trace.Hop) string {
+	var all []string
+	for i, h := range row {
+		_, name, _ := strings.Cut(h.Object, "/")
+		if i > 0 {
+			name = name[strings.LastIndex(name, "-")+1:]
+			name = "…" + name
+		}
+		if i == 4 {
+			all = append(all, "+"+count(len(row)-i))
+			break
+		}
+		all = append(all, Code(name, 80))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,376 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"labbot/bot/exhibit"
+	"labbot/bot/lab"
+	"labbot/bot/text"
+	"labbot/scenarios/engine"
+)
+
+// Exhibit draws one exhibit for a person who asked for it. title may be zero;
+// the kind's own is used then.
+func Exhibit(lang lab.Lang, ex exhibit.Exhibit, title lab.Text) Message {
+	head := exhibitHead{kubectl: ex.Kubectl}
+	if title.Complete() {
+		head.title = Escape(title.In(lang), 120)
+	}
+	return drawExhibit(lang, ex, head)
+}
+
+type exhibitHead struct {
+	number  int    // in the thread, 0 for none
+	title   string // escaped
+	kubectl []string
+	since   time.Time
+}
+
+func drawExhibit(lang lab.Lang, ex exhibit.Exhibit, h exhibitHead) Message {
+	title := h.title
+	if title == "" {
+		title = kindTitle(lang, ex.Kind)
+	}
+	head := "*" + title + "*"
+	if h.number > 0 {
+		head = "📌 *Evidence " + strconv.Itoa(h.number) + "* · " + title
+	}
+	if !h.since.IsZero() && !ex.At.IsZero() {
+		head += " · " + Code("+"+span(lang, h.since, ex.At), 20)
+	}
+	d := drawer{lang: lang}
+	d.exhibit(ex)
+	if len(d.rows) == 0 {
+		d.rows = []string{text.T(lang, "exhibit.nothing")}
+	}
+	p := newPage()
+	var m Message
+	name := fileName(ex)
+	foot := about(lang, ex.Kind)
+	if ex.Full != "" {
+		foot += " " + text.T(lang, "exhibit.in-file", "file", Code(name, 80))
+	}
+	p.left -= runes(foot) + 100 // the footer and the count of what did not fit
+	p.lines(append([]string{head}, typed(h.kubectl)...)...)
+	dropped := p.lines(d.rows...)
+	p.left += runes(foot) + 100
+	if dropped > 0 {
+		p.lines("_" + text.N(lang, "exhibit.more", dropped) + "_")
+	}
+	p.context(foot)
+	m = p.message(strings.Trim(head, "*"))
+	if ex.Full != "" {
+		m.File = &File{Name: name, Title: plainTitle(ex), Body: ex.Full}
+	}
+	return m
+}
+
+// typed are the lines that a learner would type.
+func typed(kubectl []string) []string {
+	var l []string
+	for _, k := range kubectl {
+		l = append(l, "⌨️ "+Code(k, 300))
+	}
+	return l
+}
+
+func fileName(ex exhibit.Exhibit) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(ex.Step))
+	if name == "" {
+		name = "evidence"
+	}
+	return cut(name, 60) + ".txt"
+}
+
+func plainTitle(ex exhibit.Exhibit) string {
+	if len(ex.Kubectl) > 0 {
+		return cut(clean(ex.Kubectl[0]), 200)
+	}
+	return fileName(ex)
+}
+
+func kindTitle(lang lab.Lang, kind string) string {
+	switch engine.ActionKind(kind) {
+	case engine.ActDescribe:
+		return text.T(lang, "exhibit.title-describe")
+	case engine.ActEvents:
+		return text.T(lang, "exhibit.title-events")
+	case engine.ActRolloutHistory:
+		return text.T(lang, "exhibit.title-history")
+	}
+	return text.T(lang, "exhibit.title-evidence")
+}
+
+func about(lang lab.Lang, kind string) string {
+	switch engine.ActionKind(kind) {
+	case engine.ActDescribe:
+		return text.T(lang, "exhibit.about-describe")
+	case engine.ActEvents:
+		return text.T(lang, "exhibit.about-events")
+	case engine.ActRolloutHistory:
+		return text.T(lang, "exhibit.about-history")
+	}
+	return text.T(lang, "exhibit.about-evidence")
+}
+
+// drawer turns parts into rows. Everything of the cluster goes through Code or
+// Fence.
+type drawer struct {
+	lang lab.Lang
+	rows []string
+}
+
+func (d *drawer) row(s ...string) { d.rows = append(d.rows, strings.Join(s, "")) }
+
+func (d *drawer) exhibit(ex exhibit.Exhibit) {
+	for i := 0; i < len(ex.Parts); {
+		end := i + 1
+		for end < len(ex.Parts) && ex.Parts[end].Object == ex.Parts[i].Object && ex.Parts[i].Object != "" {
+			end++
+		}
+		d.object(ex.Parts[i:end])
+		i = end
+	}
+}
+
+// object draws all that is told of one object. A Pod or ReplicaSet in which all
+// is well takes two rows: what fails shall stand out.
+func (d *drawer) object(parts []exhibit.Part) {
+	name := parts[0].Object
+	if name != "" {
+		if len(d.rows) > 0 {
+			d.row("")
+		}
+		if !strings.HasPrefix(name, "Deployment/") && len(parts) > 1 && well(parts) {
+			d.row("*", Escape(name, 120), "* ✓")
+			d.row(d.condensed(parts))
+			return
+		}
+		d.row("*", Escape(name, 120), "*")
+	}
+	for _, p := range parts {
+		d.part(p)
+	}
+}
+
+func well(parts []exhibit.Part) bool {
+	return !slices.ContainsFunc(parts, func(p exhibit.Part) bool {
+		return slices.ContainsFunc(p.Lines, func(l exhibit.Line) bool { return l.Bad }) || p.Section == exhibit.Logs || p.Section == exhibit.Describe
+	})
+}
+
+func (d *drawer) condensed(parts []exhibit.Part) string {
+	var all []string
+	for _, p := range parts {
+		for _, l := range p.Lines {
+			all = append(all, short(l.Field)+" "+Code(l.Text, 60))
+		}
+	}
+	const most = 10 // more is a wall of text
+	if len(all) > most {
+		all = append(all[:most], ellipsis)
+	}
+	return strings.Join(all, " · ")
+}
+
+func (d *drawer) part(p exhibit.Part) {
+	switch p.Section {
+	case exhibit.OwnerReferences:
+		d.tree(p)
+	case exhibit.Compare:
+		d.compare(p)
+	case exhibit.Events:
+		d.events(p)
+	case exhibit.History:
+		d.history(p)
+	case exhibit.Describe:
+		d.describe(p)
+	case exhibit.Logs:
+		d.heading(text.T(d.lang, "exhibit.logs"), p.Lines)
+		d.fence(p.Lines)
+	default:
+		d.fields(p)
+	}
+}
+
+// heading names a section and the components that write it.
+func (d *drawer) heading(name string, lines []exhibit.Line) {
+	var by []string
+	for _, l := range lines {
+		if l.Component != "" && !slices.Contains(by, l.Component) {
+			by = append(by, l.Component)
+		}
+	}
+	s := "_" + name + "_"
+	if len(by) > 0 {
+		s += " · " + Escape(strings.Join(by, ", "), 120)
+	}
+	d.row(s)
+}
+
+func (d *drawer) fields(p exhibit.Part) {
+	switch p.Section {
+	case exhibit.Spec:
+		d.heading(text.T(d.lang, "exhibit.spec"), p.Lines)
+	case exhibit.Status:
+		d.heading(text.T(d.lang, "exhibit.status"), p.Lines)
+	default:
+		d.heading(text.T(d.lang, "exhibit.conditions"), p.Lines)
+	}
+	for _, l := range p.Lines {
+		mark := "• "
+		if l.Bad {
+			mark = "❌ "
+		}
+		field := Escape(elide(l.Field), 120)
+		if l.Reason != "" {
+			field += " " + Code(l.Reason, 80)
+		}
+		if runes(l.Text) > 60 {
+			d.row(mark, field)
+			d.row("> ", Code(l.Text, 900))
+			continue
+		}
+		d.row(mark, field, " ", Code(l.Text, 100))
+	}
+}
+
+// elide shortens a path in the middle, where it is the same for every object.
+func elide(field string) string {
+	return strings.Replace(field, "spec.template.spec.containers", "spec…containers", 1)
+}
+
+// short is the last word of a path: enough beside others of the same object.
+func short(field string) string {
+	if strings.HasSuffix(field, "deployment.kubernetes.io/revision]") {
+		return "revision"
+	}
+	if open := strings.LastIndex(field, "conditions["); open >= 0 {
+		return Escape(strings.Trim(field[open+len("conditions["):], "]"), 60)
+	}
+	return Escape(field[strings.LastIndex(field, ".")+1:], 60)
+}
+
+func (d *drawer) tree(p exhibit.Part) {
+	if len(d.rows) > 0 && p.Object == "" {
+		d.row("")
+	}
+	if p.Object != "" {
+		for _, l := range p.Lines {
+			d.row("• ", Escape(l.Field, 60), " ", Code(l.Text, 120))
+		}
+		return
+	}
+	d.row("*", text.T(d.lang, "exhibit.ownerreferences"), "*")
+	d.fence(p.Lines)
+}
+
+// fence draws lines as one code block within what a section takes.
+func (d *drawer) fence(lines []exhibit.Line) {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.Text + "\n")
+	}
+	d.row(Fence(b.String(), 2500))
+}
+
+func (d *drawer) compare(p exhibit.Part) {
+	d.row("*", text.T(d.lang, "exhibit.compare"), "*")
+	for _, l := range p.Lines {
+		mark, word := "＝", text.T(d.lang, "exhibit.same")
+		switch l.Reason {
+		case exhibit.Gone:
+			mark, word = "➖", text.T(d.lang, "exhibit.gone")
+		case exhibit.New:
+			mark, word = "➕", text.T(d.lang, "exhibit.new")
+		}
+		by := ""
+		if l.Component != "" {
+			by = " · " + Escape(l.Component, 60)
+		}
+		d.row(mark, " *", Escape(l.Object, 120), "* – ", word, by)
+		d.row("> uid ", Code(l.Text, 60))
+	}
+}
+
+func (d *drawer) events(p exhibit.Part) {
+	if len(d.rows) > 0 {
+		d.row("")
+		d.row("*", text.T(d.lang, "exhibit.events"), "*")
+	}
+	for _, l := range p.Lines {
+		mark := "• "
+		if l.Bad {
+			mark = "❌ "
+		}
+		if l.Reason == "" { // the count of what is left out
+			d.row("_", Escape(l.Text, 100), "_")
+			continue
+		}
+		times := ""
+		if l.Count > 1 {
+			times = " *×" + count(l.Count) + "*"
+		}
+		d.row(mark, Code(l.At.UTC().Format(time.TimeOnly), 20), " *", Escape(l.Reason, 60), "*", times, " · ", Escape(l.Field, 20), " · ", Escape(l.Component, 60))
+		d.row("> ", Escape(l.Object, 120), "\n> ", Code(l.Text, 700))
+	}
+}
+
+func (d *drawer) history(p exhibit.Part) {
+	before := ""
+	for i, l := range p.Lines {
+		d.row("*REVISION ", Escape(l.Field, 20), "* · CHANGE-CAUSE ", Code(l.Reason, 120))
+		row := "> " + Code(l.Text, 300)
+		if i > 0 && l.Text != before {
+			row += "\n> ⬆️ " + text.T(d.lang, "exhibit.image-changed")
+		}
+		d.row(row)
+		d.row("> ", Escape(l.Object, 120))
+		before = l.Text
+	}
+}
+
+// describe groups kubectl's rows under their headings.
+func (d *drawer) describe(p exhibit.Part) {
+	var group []exhibit.Line
+	flush := func() {
+		if len(group) == 0 {
+			return
+		}
+		if group[0].Field != "" {
+			d.row("_", Escape(group[0].Field, 60), "_")
+		}
+		d.fence(group)
+		group = nil
+	}
+	for _, l := range p.Lines {
+		if len(group) > 0 && group[0].Field != l.Field {
+			flush()
+		}
+		if l.Reason == "" {
+			group = append(group, l)
+			continue
+		}
+		if len(group) == 0 || !slices.Contains(d.rows, "_"+Escape(l.Field, 60)+"_") {
+			d.row("_", Escape(l.Field, 60), "_")
+		}
+		mark := "• "
+		if l.Bad {
+			mark = "❌ "
+		}
+		d.row(mark, "*", Escape(l.Reason, 60), "* · ", Escape(l.Component, 60))
+		d.row("> ", Code(l.Text, 700))
+	}
+	flush()
+}
+
+func count(n int) string { return fmt.Sprint(n) }
