@@ -46,6 +46,7 @@ func TestStories(t *testing.T) {
 			env.Defer(s.end)
 			env.Setenv("KUBECONFIG", kubeconfig)
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("LABBOT_BIN", bot)
 			return nil
 		},
 		Cmds: commands,

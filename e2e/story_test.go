@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,12 +28,14 @@ type story struct {
 	bot, kubeconfig, dir string
 	vars                 *testscript.Env
 
-	demo  *exec.Cmd
-	log   *os.File
-	base  string // URL of the workspace
-	redis *exec.Cmd
-	url   string // of Redis
-	since string // ts of the newest message before the last command
+	demo          *exec.Cmd
+	log           *os.File
+	base          string // URL of the workspace
+	redis         *exec.Cmd
+	url           string // of Redis
+	botKubeconfig string // the bot's, when it differs
+	proxy         *proxy // between the bot and the API server, if the story has one
+	since         string // ts of the newest board before the last command
 }
 
 const channel = "k8s-fundamentals"
@@ -51,6 +54,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"whisper":  func(ts *testscript.TestScript, _ bool, args []string) { of(ts).whisper(ts, args) },
 	"modal":    func(ts *testscript.TestScript, _ bool, args []string) { of(ts).modal(ts, args) },
 	"polite":   func(ts *testscript.TestScript, _ bool, args []string) { of(ts).polite(ts, args) },
+	"proxy":    func(ts *testscript.TestScript, _ bool, args []string) { of(ts).doProxy(ts, args) },
 	"until":    until,
 }
 
@@ -97,9 +101,10 @@ func (s *story) doRedis(ts *testscript.TestScript, args []string) {
 func (s *story) start(ts *testscript.TestScript, args []string) {
 	addr := freePort(ts)
 	s.base = "http://" + addr
+	ts.Setenv("ADDR", addr)
 	all := []string{"demo", "--addr", addr, "--no-browser", "--data", filepath.Join(s.dir, "data")}
 	if !strings.Contains(strings.Join(args, " "), "--kubeconfig") {
-		all = append(all, "--kubeconfig", s.kubeconfig, "--yes-this-context", "k8slab@lab")
+		all = append(all, "--kubeconfig", cmp.Or(s.botKubeconfig, s.kubeconfig), "--yes-this-context", "k8slab@lab")
 	}
 	if s.url != "" {
 		all = append(all, "--redis", s.url)
@@ -154,6 +159,9 @@ func (s *story) end() {
 	if s.redis != nil {
 		_ = s.redis.Process.Kill()
 		_ = s.redis.Wait()
+	}
+	if s.proxy != nil {
+		s.proxy.cut()
 	}
 	keepLog(s.dir)
 	wipe(s.kubeconfig)
