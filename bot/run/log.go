@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"labbot/bot/board"
 	"labbot/bot/exhibit"
 	"labbot/bot/lab"
 	"labbot/bot/trace"
@@ -20,6 +21,10 @@ var ErrExists = errors.New("the run exists already")
 
 // ErrHeld says that another live owner has the run.
 var ErrHeld = errors.New("another owner holds the run")
+
+// ErrFull says that too many wait already: runs for a namespace, or acts of
+// people for a run.
+var ErrFull = errors.New("too many are waiting")
 
 // ErrClosed says that the run is over and takes nothing more.
 var ErrClosed = errors.New("the run is over")
@@ -51,6 +56,9 @@ type Brief struct {
 	Inputs int
 }
 
+// Free tells whether anybody may claim the run at the log's time now.
+func (b Brief) Free(now time.Time) bool { return b.Owner == "" || !b.ClaimUntil.After(now) }
+
 // Log keeps the records of runs. Each method is one atomic change, safe to
 // repeat, and every time in it is the log's own clock.
 type Log interface {
@@ -76,9 +84,8 @@ type Log interface {
 	Facts(ctx context.Context, id lab.RunID) ([]engine.Fact, error)
 	// Active lists the runs of a cluster that are not closed, oldest first.
 	Active(ctx context.Context, cluster string) ([]Brief, error)
-	// Due lists the runs of all clusters that nobody holds at the log's time
-	// plus ahead, oldest first.
-	Due(ctx context.Context, ahead time.Duration) ([]Brief, error)
+	// Due lists the live runs of all clusters that nobody holds now, oldest first.
+	Due(ctx context.Context) ([]Brief, error)
 
 	Turns
 	Index
@@ -127,3 +134,6 @@ type Postings interface {
 	// Slots reads all that is recorded of a run's thread, by slot.
 	Slots(ctx context.Context, id lab.RunID) (map[string]Posting, error)
 }
+
+// RootSlot is the slot of the message that a run's thread hangs from.
+const RootSlot = board.SlotBoard

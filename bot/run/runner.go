@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"sync"
 	"time"
 
