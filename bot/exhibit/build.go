@@ -92,11 +92,12 @@ func (b *builder) evidence() {
 
 // logLines keeps the end, as the end tells why a process died.
 func logLines(log string) []Line {
+	log = Redact(log) // whole, as a private key has many lines
 	rows := strings.Split(strings.TrimRight(log, "\n"), "\n")
 	rows = rows[max(0, len(rows)-20):]
 	lines := make([]Line, 0, len(rows))
 	for _, row := range rows {
-		lines = append(lines, Line{Text: Redact(row), Component: "kubelet"})
+		lines = append(lines, Line{Text: row, Component: kubelet})
 	}
 	return lines
 }

@@ -27,16 +27,20 @@ type object struct {
 
 func (o object) String() string { return o.kind + "/" + o.name }
 
-// pick lists the objects behind the watch names, in their order.
+// pick lists the objects behind the watch names, in their order. Secrets are
+// left out whatever a scenario watches.
 func pick(names []string, ev engine.Evidence) []object {
 	var all []object
 	for _, name := range names {
 		r := ev.Objects[name]
+		items := r.Items
 		if r.Object != nil {
-			all = append(all, read(r.Object))
+			items = append([]map[string]any{r.Object}, items...)
 		}
-		for _, item := range r.Items {
-			all = append(all, read(item))
+		for _, item := range items {
+			if o := read(item); o.kind != "Secret" {
+				all = append(all, o)
+			}
 		}
 	}
 	return all

@@ -11,7 +11,8 @@ var (
 	secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|key|cred|auth|private|dsn|cookie|session`)
 	// In free text a value counts as secret when it stands after such a name:
 	// --db-password=x, API_TOKEN: x, "clientSecret":"x".
-	assigned = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|api-?_?key|access-?_?key|private-?_?key|credential)[\w.-]*"?\s*[=:]\s*"?)([^\s",;]+)`)
+	assigned = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|api-?_?key|access-?_?key|private-?_?key|credential)[\w.-]*"?[ \t]*[=:][ \t]*"?)([^\s",;]+)`)
+	word     = regexp.MustCompile(`^[a-z]+$`)
 	bearer   = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}`)
 	userinfo = regexp.MustCompile(`(\w+://[^\s/:@]*:)[^\s/@]+@`)
 	jwt      = regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`)
@@ -36,15 +37,20 @@ func Redact(s string) string {
 	return redactEnvironment(s)
 }
 
-// harmless keeps kubectl's references and the fields of a projected token
-// volume, which name a Secret or a lifetime and hold no value.
+// harmless keeps kubectl's references, the fields of a projected token volume,
+// which hold no value, and sentences such as "fetch anonymous token: unexpected
+// status" of a container runtime.
 func harmless(name, value string) bool {
-	name = strings.ToLower(strings.TrimRight(name, "=: \""))
-	switch name {
-	case "tokenexpirationseconds", "secretname", "imagepullsecrets", "secretoptionalname":
+	if strings.HasPrefix(value, "<") {
 		return true
 	}
-	return strings.HasPrefix(value, "<")
+	sentence := strings.HasSuffix(name, ": ") && word.MatchString(value)
+	name = strings.ToLower(strings.TrimRight(name, "=: \t\""))
+	switch name {
+	case "tokenexpirationseconds", "secretname", "imagepullsecrets":
+		return true
+	}
+	return sentence && !strings.Contains(name, "pass") && !strings.Contains(name, "pwd")
 }
 
 // redactEnvironment masks the values of an "Environment:" list in kubectl's

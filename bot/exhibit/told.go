@@ -93,8 +93,6 @@ func (b *builder) describe() {
 	for _, o := range b.objects {
 		text := b.describes[o.String()]
 		switch {
-		case o.kind == "Secret":
-			continue
 		case text == "" || !b.inFull(o):
 			head, below, bad := describeNode(o)
 			b.add(o.String(), Describe, []Line{{Text: strings.TrimSpace(strings.Join([]string{head, below}, " ")), Bad: bad}})
