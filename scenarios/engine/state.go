@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"labbot/bot/lab"
@@ -100,9 +102,11 @@ type State struct {
 	// Accepted are the accepted fixes under watch while the run is in Fix.
 	Accepted []CheckState `json:"accepted,omitempty"`
 	// FixDeadline is when the learners' time ends; zero before Fix.
-	FixDeadline time.Time    `json:"fixDeadline,omitzero"`
-	Repair      *Repair      `json:"repair,omitempty"`
-	Oracle      []CheckState `json:"oracle,omitempty"`
+	FixDeadline time.Time `json:"fixDeadline,omitzero"`
+	// VerifyBy is when the oracle must be true; zero before Verify.
+	VerifyBy time.Time    `json:"verifyBy,omitzero"`
+	Repair   *Repair      `json:"repair,omitempty"`
+	Oracle   []CheckState `json:"oracle,omitempty"`
 
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Why explains the outcome to a learner.
@@ -121,6 +125,34 @@ type State struct {
 
 	// Inputs lists the ids of the inputs already taken, newest last, bounded.
 	Inputs []string `json:"inputs,omitempty"`
+}
+
+// UnmarshalJSON keeps whole numbers whole: an object's replicas are the same
+// number before and after storage.
+func (s *State) UnmarshalJSON(raw []byte) error {
+	type stored State
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var t stored
+	if err := dec.Decode(&t); err != nil {
+		return err
+	}
+	*s = State(t)
+	s.Params, s.Images, s.Chosen = plainMap(s.Params), plainMap(s.Images), plainMap(s.Chosen)
+	for step, names := range s.At {
+		s.At[step] = plainMap(names)
+	}
+	for i := range s.Intents {
+		if u := s.Intents[i].Undo; u != nil {
+			u.Template = plainMap(u.Template)
+		}
+	}
+	return nil
+}
+
+func plainMap(m map[string]any) map[string]any {
+	c, _ := plain(m).(map[string]any)
+	return c
 }
 
 // StepStatus is where a step stands.
@@ -157,6 +189,12 @@ type StepState struct {
 	// Paused is for how long the cluster was out of reach while the step ran;
 	// the step's clocks stood still then.
 	Paused time.Duration `json:"paused,omitempty"`
+	// Acted is when the action itself had ended, Reason why it was not done
+	// ("timeout", or a reason of the API); checks may go on longer.
+	Acted  time.Time `json:"acted,omitzero"`
+	Reason string    `json:"reason,omitempty"`
+	// Unsure says that the action's time ended while nothing could be read.
+	Unsure bool `json:"unsure,omitempty"`
 	// Note is a short technical remark in the API's own words, such as
 	// `created, UID 8a…` or `namespaces "k8s-m01" not found`.
 	Note string `json:"note,omitempty"`
@@ -184,6 +222,8 @@ type ButtonState struct {
 	Enabled bool   `json:"enabled"`
 	// Busy says that a press was taken and its effect is not known yet.
 	Busy bool `json:"busy,omitempty"`
+	// Presses counts the presses taken.
+	Presses int `json:"presses,omitempty"`
 }
 
 // HintState is one hint of the ladder.

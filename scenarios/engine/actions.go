@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"labbot/bot/lab"
+	"labbot/bot/text"
+)
+
+// Default timeouts by kind of action.
+const (
+	callTimeout    = 30 * time.Second
+	rolloutTimeout = 120 * time.Second
+	assertTimeout  = 60 * time.Second
+	deleteTimeout  = 120 * time.Second
+	// reportTimeout is long: a run outlives a few minutes without Slack.
+	reportTimeout = 5 * time.Minute
+)
+
+// actionDef is an action of the format. A new action is one more entry in the
+// table below.
+type actionDef struct {
+	args    reflect.Type
+	timeout time.Duration
+	// expects lists what a step of this action may expect beside done.
+	expects string
+	// check refuses wrong arguments at load.
+	check func(c *checker, st *step)
+	// intent fills the effect that is wanted; nil for a pure action. errNotYet
+	// asks for a later reading.
+	intent func(w *world, st *step, in *Intent) error
+	// decide is a pure action's own progress.
+	decide func(w *world, st *step) progress
+	// title and kubectl are for people.
+	title   func(w *world, st *step) lab.Text
+	kubectl func(w *world, st *step) string
+	// limit is the timeout among the arguments, if they have one.
+	limit func(st *step) time.Duration
+}
+
+// errNotYet says that an action needs a reading that is not known yet.
+var errNotYet = errors.New("not known yet")
+
+// gone says that an action's object is not there.
+type gone struct{ what string }
+
+func (g gone) Error() string { return g.what + " is not there" }
+
+// progress is where a pure action stands. Over without a reason is done.
+type progress struct {
+	over   bool
+	reason string
+	note   string
+	// unknown says that this reading allows no conclusion.
+	unknown bool
+}
+
+// notYet are words of the format that this engine does not carry out.
+var notYet = []ActionKind{
+	"apply", "patch", "scale", "evict", "cordon", "uncordon", "logs", "readyz", "discovery", "probe", "access", "wait", "onFail",
+}
+
+var actions = map[ActionKind]actionDef{
+	ActCreateNamespace: {
+		args: reflect.TypeFor[CreateNamespaceArgs](), timeout: deleteTimeout,
+		intent: func(w *world, st *step, in *Intent) error {
+			in.CreateNamespace = &CreateNamespace{Name: w.s.Namespace, Adopt: st.Args.(*CreateNamespaceArgs).Adopt}
+			return nil
+		},
+		title: func(w *world, _ *step) lab.Text {
+			return text.Both("scenario.do-create-namespace", "name", w.s.Namespace)
+		},
+		kubectl: func(w *world, _ *step) string { return "kubectl create namespace " + w.s.Namespace },
+	},
+	ActCreateDeployment: {
+		args: reflect.TypeFor[CreateDeploymentArgs](), timeout: callTimeout, expects: "error",
+		check: checkCreateDeployment, intent: intentCreateDeployment,
+		title: titleCreateDeployment, kubectl: kubectlCreateDeployment,
+	},
+	ActSetImage: {
+		args: reflect.TypeFor[SetImageArgs](), timeout: callTimeout, expects: "error",
+		check: checkSetImage, intent: intentSetImage, title: titleSetImage, kubectl: kubectlSetImage,
+	},
+	ActRolloutStatus: {
+		args: reflect.TypeFor[RolloutStatusArgs](), timeout: rolloutTimeout, expects: "timeout,condition",
+		check: checkRolloutStatus, decide: decideRollout, title: titleRolloutStatus, kubectl: kubectlRolloutStatus,
+		limit: func(st *step) time.Duration { return st.Args.(*RolloutStatusArgs).Timeout },
+	},
+	ActSnapshot: {
+		args: reflect.TypeFor[SnapshotArgs](), timeout: callTimeout,
+		check:  func(c *checker, st *step) { c.watchNames(st.Args.(*SnapshotArgs).Of, st.path+".snapshot.of") },
+		decide: func(*world, *step) progress { return progress{over: true} },
+		title:  func(*world, *step) lab.Text { return text.Both("scenario.do-snapshot") },
+	},
+	ActChoose: {
+		args: reflect.TypeFor[ChooseArgs](), timeout: callTimeout,
+		check: checkChoose, decide: decideChoose, title: titleChoose,
+		kubectl: func(w *world, st *step) string { return w.kubectlGet([]string{st.Args.(*ChooseArgs).From}, "") },
+	},
+	ActDeletePod: {
+		args: reflect.TypeFor[DeletePodArgs](), timeout: callTimeout, expects: "error",
+		check: checkDeletePod, intent: intentDeletePod, title: titleDeletePod, kubectl: kubectlDeletePod,
+	},
+	ActUndo: {
+		args: reflect.TypeFor[UndoArgs](), timeout: callTimeout, expects: "error",
+		check:  func(c *checker, st *step) { c.undo(st.Args.(*UndoArgs), st.path+".undo", st.scope) },
+		intent: func(w *world, st *step, in *Intent) error { return w.undo(st.Args.(*UndoArgs), in) },
+		title: func(w *world, st *step) lab.Text {
+			return same("rollout undo " + w.kindName(st.Args.(*UndoArgs).Of))
+		},
+		kubectl: func(w *world, st *step) string {
+			return w.kubectl("rollout undo " + w.kindName(st.Args.(*UndoArgs).Of))
+		},
+	},
+	ActEvidence: {
+		args: reflect.TypeFor[EvidenceArgs](), timeout: reportTimeout,
+		check: checkEvidence, intent: intentEvidence, title: titleEvidence,
+		kubectl: func(w *world, st *step) string { return w.kubectlGet(st.Args.(*EvidenceArgs).Of, " -o wide") },
+	},
+	ActDescribe: {
+		args: reflect.TypeFor[DescribeArgs](), timeout: reportTimeout,
+		check: checkDescribe, intent: intentDescribe,
+		title:   func(w *world, st *step) lab.Text { return same("describe " + w.plural(st.Args.(*DescribeArgs).Of)) },
+		kubectl: func(w *world, st *step) string { return w.kubectl("describe " + w.plural(st.Args.(*DescribeArgs).Of)) },
+	},
+	ActEvents: {
+		args: reflect.TypeFor[EventsArgs](), timeout: reportTimeout,
+		intent: func(_ *world, st *step, in *Intent) error {
+			in.Report = &Report{Of: []string{}, Reasons: st.Args.(*EventsArgs).Reasons}
+			return nil
+		},
+		title: func(*world, *step) lab.Text { return same("get events --sort-by=.metadata.creationTimestamp") },
+		kubectl: func(w *world, _ *step) string {
+			return w.kubectl("get events --sort-by=.metadata.creationTimestamp")
+		},
+	},
+	ActRolloutHistory: {
+		args: reflect.TypeFor[RolloutHistoryArgs](), timeout: reportTimeout,
+		check: func(c *checker, st *step) {
+			c.deployment(st.Args.(*RolloutHistoryArgs).Of, st.path+".rolloutHistory.of")
+		},
+		intent: func(_ *world, st *step, in *Intent) error {
+			in.Report = &Report{Of: []string{st.Args.(*RolloutHistoryArgs).Of}}
+			return nil
+		},
+		title: func(w *world, st *step) lab.Text {
+			return same("rollout history " + w.kindName(st.Args.(*RolloutHistoryArgs).Of))
+		},
+		kubectl: func(w *world, st *step) string {
+			return w.kubectl("rollout history " + w.kindName(st.Args.(*RolloutHistoryArgs).Of))
+		},
+	},
+	ActDeleteNamespace: {
+		args: reflect.TypeFor[DeleteNamespaceArgs](), timeout: deleteTimeout,
+		intent: func(w *world, _ *step, in *Intent) error {
+			in.DeleteNamespace = &DeleteNamespace{Name: w.s.Namespace, UID: w.s.NamespaceUID}
+			return nil
+		},
+		title: func(w *world, _ *step) lab.Text {
+			return text.Both("scenario.do-delete-namespace", "name", w.s.Namespace)
+		},
+		kubectl: func(w *world, _ *step) string {
+			return "kubectl delete namespace " + w.s.Namespace + " --wait=true"
+		},
+		limit: func(st *step) time.Duration { return st.Args.(*DeleteNamespaceArgs).Timeout },
+	},
+	ActGet: {
+		args: reflect.TypeFor[GetArgs](), timeout: callTimeout, expects: "error",
+		check: checkGet, intent: intentGet, title: titleGet, kubectl: kubectlGetOne,
+	},
+	ActAssert: {
+		args: reflect.TypeFor[struct{}](), timeout: assertTimeout,
+		decide: func(*world, *step) progress { return progress{over: true} },
+		title:  titleAssert,
+	},
+}
+
+// same is a text that is kubectl's own words in any language.
+func same(s string) lab.Text { return lab.Text{RU: s, EN: s} }
+
+// kindName gives "deployment/web", as kubectl takes it.
+func (w *world) kindName(watch string) string {
+	x := w.p.watch(watch)
+	return strings.ToLower(x.Kind) + "/" + x.Name
+}
+
+// plural gives "deployment web" or "pods -l app=web".
+func (w *world) plural(watch string) string {
+	x := w.p.watch(watch)
+	if !x.List {
+		return strings.ToLower(x.Kind) + " " + x.Name
+	}
+	s := strings.ToLower(x.Kind) + "s"
+	if x.Selector != "" {
+		s += " -l " + x.Selector
+	}
+	return s
+}
+
+func (w *world) kubectl(rest string) string { return "kubectl -n " + w.s.Namespace + " " + rest }
+
+// kubectlGet gives one get for several watches.
+func (w *world) kubectlGet(names []string, tail string) string {
+	if len(names) == 1 {
+		return w.kubectl("get " + w.plural(names[0]) + tail)
+	}
+	kinds, selector := make([]string, len(names)), ""
+	for i, n := range names {
+		x := w.p.watch(n)
+		kinds[i] = strings.ToLower(x.Kind)
+		if selector == "" && x.Selector != "" {
+			selector = " -l " + x.Selector
+		}
+	}
+	return w.kubectl("get " + strings.Join(kinds, ",") + selector + tail)
+}
