@@ -35,6 +35,8 @@ type Record struct {
 	StartedBy lab.UserID    `json:"startedBy"`
 	CommandAt time.Time     `json:"commandAt"` // when the command reached the bot
 	Cluster   string        `json:"cluster"`
+	// Params are the values of the command, as typed.
+	Params map[string]string `json:"params,omitempty"`
 
 	// Ver is the fence: every change raises it by one.
 	Ver        int64     `json:"ver"`

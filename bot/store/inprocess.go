@@ -13,10 +13,10 @@ import (
 
 // OpenInProcess starts a Redis substitute inside this process, for a demo
 // without a server. Its data ends with the process.
-func OpenInProcess(logger *zap.Logger) (*Store, Report, error) {
+func OpenInProcess(logger *zap.Logger) (*Store, error) {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr("127.0.0.1:0"); err != nil {
-		return nil, Report{}, fmt.Errorf("start the in-process redis: %w", err)
+		return nil, fmt.Errorf("start the in-process redis: %w", err)
 	}
 	s := newStore(&redis.Options{Addr: server.Addr()}, logger)
 	stop := tick(server)
@@ -26,11 +26,9 @@ func OpenInProcess(logger *zap.Logger) (*Store, Report, error) {
 	}
 	if err := s.mark(context.Background()); err != nil {
 		s.Close()
-		return nil, Report{}, err
+		return nil, err
 	}
-	r := Report{InProcess: true}
-	r.warn("in-process")
-	return s, r, nil
+	return s, nil
 }
 
 // tick moves the substitute's time to live forward: it never does so itself.

@@ -29,11 +29,13 @@ type fixed struct {
 	StartedBy lab.UserID    `json:"startedBy"`
 	CommandAt time.Time     `json:"commandAt"`
 	Cluster   string        `json:"cluster"`
+
+	Params map[string]string `json:"params,omitempty"`
 }
 
 // newFields are the fields of a fresh record, as a list of names and values.
 func newFields(r run.Record) ([]any, error) {
-	f, err := json.Marshal(fixed{r.ID, r.Cohort, r.Channel, r.Lang, r.StartedBy, r.CommandAt, r.Cluster})
+	f, err := json.Marshal(fixed{r.ID, r.Cohort, r.Channel, r.Lang, r.StartedBy, r.CommandAt, r.Cluster, r.Params})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func decodeRecord(fields map[string]string, inputs []string) (run.Record, error)
 	}
 	r := run.Record{
 		ID: f.ID, Cohort: f.Cohort, Channel: f.Channel, Lang: f.Lang, StartedBy: f.StartedBy,
-		CommandAt: f.CommandAt, Cluster: f.Cluster,
+		CommandAt: f.CommandAt, Cluster: f.Cluster, Params: f.Params,
 		Owner: fields["owner"], ClaimUntil: instant(fields["until"]), Closed: fields["closed"] == "1",
 	}
 	var err error

@@ -20,22 +20,20 @@ type Report struct {
 	// AOF and Snapshots tell which persistence is on; Known whether Redis told.
 	AOF, Snapshots, Known bool
 	// Fsync is appendfsync, empty when unknown or without AOF.
-	Fsync string
-	// InProcess says that the data ends with the process.
-	InProcess bool
-	Warnings  []Warning
+	Fsync    string
+	Warnings []Warning
 }
 
 // Warning is one thing that puts runs or scores at risk.
 type Warning struct {
-	// Code is stable: version, policy, volatile, snapshots, fsync, replica,
-	// unknown, in-process.
+	// Code is stable: version, policy, volatile, snapshots, fsync,
+	// replica, unknown.
 	Code string
 	Text lab.Text
 }
 
-func (r *Report) warn(code string, args ...any) {
-	r.Warnings = append(r.Warnings, Warning{Code: code, Text: text.Both("store."+code, args...)})
+func (r *Report) warn(key string, args ...any) {
+	r.Warnings = append(r.Warnings, Warning{Code: strings.TrimPrefix(key, "store."), Text: text.Both(key, args...)})
 }
 
 // inspect reads what Redis tells of itself. Managed services often refuse
@@ -67,23 +65,23 @@ func (s *Store) inspect(ctx context.Context) (Report, error) {
 
 func (r *Report) judge(info map[string]string) {
 	if r.Version != "" && !atLeast(r.Version, 6, 2) {
-		r.warn("version", "version", r.Version)
+		r.warn("store.version", "version", r.Version)
 	}
 	if r.Policy != "" && r.Policy != "noeviction" {
-		r.warn("policy", "policy", r.Policy)
+		r.warn("store.policy", "policy", r.Policy)
 	}
 	if role := info["role"]; role != "" && role != "master" {
-		r.warn("replica", "role", role)
+		r.warn("store.replica", "role", role)
 	}
 	switch {
 	case !r.Known:
-		r.warn("unknown")
+		r.warn("store.unknown")
 	case !r.AOF && !r.Snapshots:
-		r.warn("volatile")
+		r.warn("store.volatile")
 	case !r.AOF:
-		r.warn("snapshots")
+		r.warn("store.snapshots")
 	case r.Fsync == "no":
-		r.warn("fsync")
+		r.warn("store.fsync")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 func openInProcess(t *testing.T) *store.Store {
 	t.Helper()
-	s, _, err := store.OpenInProcess(zaptest.NewLogger(t))
+	s, err := store.OpenInProcess(zaptest.NewLogger(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func Sample(id lab.RunID) run.Record {
 	at := time.Date(2031, 3, 4, 10, 0, 0, 123e6, time.UTC)
 	return run.Record{
 		ID: id, Cohort: "k8s-1", Channel: "C0COHORT01", Lang: lab.RU, StartedBy: "U0STUDENT1",
-		CommandAt: at, Cluster: "lab",
+		CommandAt: at, Cluster: "lab", Params: map[string]string{"replicas": "2"},
 		State: engine.State{
 			Run: id, Scenario: "break-image", Version: 1, Namespace: "k8s-m01", StartedAt: at,
 			Phase: engine.Prepare, PhaseStarted: at, Params: map[string]any{"replicas": 2.0},
