@@ -32,6 +32,9 @@ type actionDef struct {
 	// intent fills the effect that is wanted; nil for a pure action. errNotYet
 	// asks for a later reading.
 	intent func(w *world, st *step, in *Intent) error
+	// seen tells whether the watches show the effect yet. A step ends only then:
+	// else the next one would judge by what was before.
+	seen func(w *world, st *step) bool
 	// decide is a pure action's own progress.
 	decide func(w *world, st *step) progress
 	// title and kubectl are for people.
@@ -82,7 +85,7 @@ var actions = map[ActionKind]actionDef{
 	},
 	ActSetImage: {
 		args: reflect.TypeFor[SetImageArgs](), timeout: callTimeout, expects: "error",
-		check: checkSetImage, intent: intentSetImage, title: titleSetImage, kubectl: kubectlSetImage,
+		check: checkSetImage, intent: intentSetImage, seen: seenSetImage, title: titleSetImage, kubectl: kubectlSetImage,
 	},
 	ActRolloutStatus: {
 		args: reflect.TypeFor[RolloutStatusArgs](), timeout: rolloutTimeout, expects: "timeout,condition",

@@ -53,7 +53,6 @@ func intentDescribe(w *world, st *step, in *Intent) error {
 	if !r.Known {
 		return errNotYet
 	}
-	in.Report.Full = []string{}
 	for _, o := range r.Items {
 		if yes, _ := w.truthOf(st.where, o); yes == True {
 			in.Report.Full = append(in.Report.Full, uidOf(o))

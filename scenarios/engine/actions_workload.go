@@ -53,6 +53,18 @@ func intentSetImage(w *world, st *step, in *Intent) error {
 	return nil
 }
 
+// seenSetImage tells whether the Deployment's watch shows the new image. One that
+// is gone by now shows all there is to see.
+func seenSetImage(w *world, st *step) bool {
+	a := st.Args.(*SetImageArgs)
+	r := w.reading(a.Of)
+	if !r.Known || r.Object == nil {
+		return r.Known
+	}
+	cs := digList(podSpec(r.Object), "containers")
+	return a.Container < len(cs) && digString(cs[a.Container], "image") == w.resolveString(a.Image)
+}
+
 func titleSetImage(w *world, st *step) lab.Text {
 	a := st.Args.(*SetImageArgs)
 	return same(fmt.Sprintf("set image %s %s=%s", w.kindName(a.Of), w.container(a), w.course(a.Image)))

@@ -53,6 +53,9 @@ func (p *Program) Step(s State, ev Evidence, at time.Time) (State, []Fact) {
 	}
 	m.offer()
 	m.wake()
+	if len(c.Intents) == 0 {
+		c.Intents = nil // as it comes back from JSON
+	}
 	return c, m.facts
 }
 

@@ -168,7 +168,13 @@ func (m *machine) judge(st *step, ss *StepState) verdict {
 	if !acted || !allFinal(ss.Checks) {
 		return running
 	}
-	if missing := m.keep(st); missing != "" {
+	missing := ""
+	if st.def.seen != nil && ss.Reason == "" && !st.def.seen(m.world, st) {
+		missing = string(st.Action)
+	} else {
+		missing = m.keep(st)
+	}
+	if missing != "" {
 		if m.at.Before(ss.Deadline.Add(assertTimeout)) {
 			return running
 		}
