@@ -90,12 +90,8 @@ func (b *Bot) start(ctx context.Context, a asked) (board.Message, error) {
 	if in, err := b.memberOf(ctx, a.channel); err == nil && !in {
 		return say(text.T(b.Lang, "bot.invite")), nil
 	}
-	params := map[string]any{}
-	for name, value := range a.Params {
-		params[name] = value
-	}
 	started, err := b.Runs.Start(ctx, run.StartRequest{
-		Key: a.key, Scenario: a.Scenario, Params: params, Cluster: b.Cluster, Cohort: lab.CohortID(a.channel),
+		Key: a.key, Scenario: a.Scenario, Params: a.Params, Cluster: b.Cluster, Cohort: lab.CohortID(a.channel),
 		Channel: a.channel, Lang: b.Lang, StartedBy: a.by, CommandAt: a.at})
 	if err != nil {
 		return board.Message{}, err

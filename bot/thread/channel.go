@@ -28,6 +28,7 @@ type channel struct {
 
 // live is the thread of one run.
 type live struct {
+	id     lab.RunID
 	thread run.Thread
 	loaded bool
 	slots  map[string]*slot
@@ -61,9 +62,9 @@ func newChannel(id lab.ChannelID, of *Threads) *channel {
 
 func (c *channel) publish(th run.Thread) {
 	c.mu.Lock()
-	i := slices.IndexFunc(c.runs, func(l *live) bool { return l.thread.Run == th.Run })
+	i := slices.IndexFunc(c.runs, func(l *live) bool { return l.id == th.Run })
 	if i < 0 {
-		c.runs = append(c.runs, &live{thread: th, slots: map[string]*slot{}})
+		c.runs = append(c.runs, &live{id: th.Run, thread: th, slots: map[string]*slot{}})
 	} else {
 		c.runs[i].thread = th
 	}
@@ -84,7 +85,7 @@ func (c *channel) posted(id lab.RunID, name string) (posted, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.runs {
-		if l.thread.Run == id && l.loaded {
+		if l.id == id && l.loaded {
 			s := l.slots[name]
 			return s != nil && s.ts != "", true
 		}
@@ -100,18 +101,18 @@ func (c *channel) lane(ctx context.Context, news <-chan struct{}, step func(cont
 		if wait == 0 && ctx.Err() == nil {
 			continue
 		}
-		var timer <-chan time.Time
-		if wait > 0 {
-			t := time.NewTimer(wait)
-			defer t.Stop()
-			timer = t.C
+		if wait < 0 {
+			wait = time.Hour
 		}
+		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			t.Stop()
 			c.drain(step)
 			return
 		case <-news:
-		case <-timer:
+			t.Stop()
+		case <-t.C:
 		}
 	}
 }
@@ -121,11 +122,35 @@ func (c *channel) lane(ctx context.Context, news <-chan struct{}, step func(cont
 func (c *channel) drain(step func(context.Context) time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
 	defer cancel()
-	for range 20 {
-		if step(ctx) != 0 || ctx.Err() != nil {
+	for ctx.Err() == nil {
+		wait := step(ctx)
+		if wait < 0 {
 			return
 		}
+		if wait > 0 {
+			pause(ctx, wait)
+		}
 	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// calm bounds a call to Slack. When ctx ends, the call under way may still
+// finish: cut off, nobody would know whether the message stands.
+func calm(ctx context.Context) (context.Context, context.CancelFunc) {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slackWait)
+	stop := context.AfterFunc(ctx, func() {
+		pause(call, drainFor)
+		cancel()
+	})
+	return call, func() { stop(); cancel() }
 }
 
 // job is one message to write.
@@ -210,11 +235,11 @@ func (c *channel) load(ctx context.Context) {
 	c.mu.Unlock()
 	for _, l := range todo {
 		sctx, cancel := context.WithTimeout(ctx, storeWait)
-		known, err := c.of.slots.Slots(sctx, l.thread.Run)
+		known, err := c.of.slots.Slots(sctx, l.id)
 		cancel()
 		if err != nil {
 			// Without the store a repeated message is possible; silence is worse.
-			c.of.logger.Warn("slots not readable", zap.String("run", string(l.thread.Run)), zap.Error(err))
+			c.of.logger.Warn("slots not readable", zap.String("run", string(l.id)), zap.Error(err))
 		}
 		c.mu.Lock()
 		for name, s := range known {
@@ -233,7 +258,7 @@ func (c *channel) post(ctx context.Context) time.Duration {
 	if j.l == nil {
 		return wait
 	}
-	cctx, cancel := context.WithTimeout(ctx, slackWait)
+	cctx, cancel := calm(ctx)
 	defer cancel()
 	var h string
 	ts, err := c.postOnce(cctx, j, &h)
@@ -242,7 +267,7 @@ func (c *channel) post(ctx context.Context) time.Duration {
 	}
 	c.done(j, ts, h, err)
 	if err == nil {
-		c.of.OnPosted(j.l.thread.Run)
+		c.of.OnPosted(j.l.id)
 		c.look()
 	}
 	return 0
@@ -251,7 +276,7 @@ func (c *channel) post(ctx context.Context) time.Duration {
 // postOnce records the intent, looks for a message that an earlier try may have
 // left, and posts.
 func (c *channel) postOnce(ctx context.Context, j job, h *string) (lab.TS, error) {
-	id := j.l.thread.Run
+	id := j.l.id
 	parent := j.parent
 	if j.name == rootSlot {
 		parent = ""
@@ -313,7 +338,7 @@ func (c *channel) share(ctx context.Context, j job, ts lab.TS) {
 		parent = ts
 	}
 	if _, err := c.of.slack.Upload(ctx, c.id, parent, f.Name, f.Title, f.Body); err != nil {
-		c.of.logger.Warn("file not shared", zap.String("run", string(j.l.thread.Run)), zap.String("file", f.Name), zap.Error(err))
+		c.of.logger.Warn("file not shared", zap.String("run", string(j.l.id)), zap.String("file", f.Name), zap.Error(err))
 	}
 }
 
@@ -325,12 +350,12 @@ func (c *channel) edit(ctx context.Context) time.Duration {
 	if j.l == nil {
 		return wait
 	}
-	cctx, cancel := context.WithTimeout(ctx, slackWait)
+	cctx, cancel := calm(ctx)
 	defer cancel()
 	var h string
-	err := c.of.slack.Update(cctx, c.id, j.s.ts, meta(j.l.thread.Run, j.name), c.content(j, &h))
+	err := c.of.slack.Update(cctx, c.id, j.s.ts, meta(j.l.id, j.name), c.content(j, &h))
 	if err == nil {
-		c.record(cctx, j.l.thread.Run, j.name, j.s.ts, h)
+		c.record(cctx, j.l.id, j.name, j.s.ts, h)
 	}
 	c.done(j, j.s.ts, h, err)
 	return 0
@@ -358,10 +383,10 @@ func (c *channel) done(j job, ts lab.TS, h string, err error) {
 	// A message that somebody deleted by hand is lasting too: it stays deleted.
 	if errors.As(err, &no) && no.Lasting() || j.s.attempts >= maxAttempts {
 		j.s.failed = err.Error()
-		c.of.logger.Error("message given up", zap.String("run", string(j.l.thread.Run)), zap.String("slot", j.name), zap.Error(err))
+		c.of.logger.Error("message given up", zap.String("run", string(j.l.id)), zap.String("slot", j.name), zap.Error(err))
 		return
 	}
-	c.of.logger.Warn("message not written yet", zap.String("run", string(j.l.thread.Run)), zap.String("slot", j.name),
+	c.of.logger.Warn("message not written yet", zap.String("run", string(j.l.id)), zap.String("slot", j.name),
 		zap.Int("attempt", j.s.attempts), zap.Error(err))
 }
 
@@ -376,7 +401,7 @@ func (c *channel) settled(id lab.RunID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.runs {
-		if l.thread.Run == id {
+		if l.id == id {
 			return l.settled()
 		}
 	}

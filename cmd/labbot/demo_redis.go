@@ -29,7 +29,7 @@ func demoRedis(ctx context.Context, o demoOptions, p printer, logger *zap.Logger
 		}
 		p.say("demo.redis-given")
 		for _, w := range report.Warnings {
-			fmt.Fprintln(p.out, "  "+w)
+			fmt.Fprintln(p.out, "  "+w.Text.In(p.lang))
 		}
 		return st, none, nil
 	}

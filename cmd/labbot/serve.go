@@ -57,7 +57,7 @@ func serve(ctx context.Context, c config) error {
 	}
 	defer st.Close()
 	for _, w := range report.Warnings {
-		logger.Warn("redis", zap.String("warning", w))
+		logger.Warn("redis", zap.String("warning", w.Text.EN))
 	}
 	cluster, err := openCluster(c.Kubeconfig, c.Context)
 	if err != nil {
