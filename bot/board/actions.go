@@ -29,9 +29,9 @@ func (v View) actions() (note string, buttons []slack.BlockElement) {
 			switch {
 			case b.Busy:
 				notes = append(notes, text.T(v.Lang, "board.busy", "button", Escape(label, 60)))
-			case b.Enabled && s.Phase == engine.Fix:
+			case b.Enabled:
 				buttons = append(buttons, button(v.Run, b.ID, label, slack.StylePrimary))
-			case !b.Enabled:
+			case s.Repair == nil:
 				notes = append(notes, text.T(v.Lang, "board.opens-after", "button", Escape(label, 60)))
 			}
 		}
@@ -43,20 +43,19 @@ func (v View) actions() (note string, buttons []slack.BlockElement) {
 				buttons = append(buttons, button(v.Run, id, v.label(id), slack.StyleDefault))
 			}
 		}
-		if hint, ready := v.hintNote(); hint != "" {
+		if hint := v.hintNote(); hint != "" {
 			notes = append(notes, hint)
-			if ready {
-				buttons = append(buttons, button(v.Run, "hint", v.label("hint"), slack.StyleDefault))
-			}
+			buttons = append(buttons, button(v.Run, "hint", v.label("hint"), slack.StyleDefault))
 		}
 	}
 	return strings.Join(notes, "  ·  "), append(buttons, v.stop())
 }
 
-// hintNote says whether a hint can be had now, or when.
-func (v View) hintNote() (note string, ready bool) {
+// hintNote says whether a hint can be had now, or when; nothing where there is
+// none left.
+func (v View) hintNote() string {
 	if v.State.Phase != engine.Fix && v.State.Phase != engine.Observe {
-		return "", false
+		return ""
 	}
 	due := 0
 	var next engine.HintState
@@ -71,11 +70,11 @@ func (v View) hintNote() (note string, ready bool) {
 	}
 	switch {
 	case due > 0:
-		return text.N(v.Lang, "board.hints-ready", due), true
+		return text.N(v.Lang, "board.hints-ready", due)
 	case !next.Due.IsZero():
-		return text.T(v.Lang, "board.hint-at", "time", clock(next.Due)), false
+		return text.T(v.Lang, "board.hint-at", "time", clock(next.Due))
 	}
-	return "", false
+	return ""
 }
 
 func (v View) label(id string) string {

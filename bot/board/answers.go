@@ -18,7 +18,7 @@ func Help(lang lab.Lang, scenarios []ScenarioInfo) Message {
 	if len(scenarios) > 0 {
 		first = scenarios[0].ID
 	}
-	rows := []string{command(first) + " – " + text.T(lang, "board.help-start")}
+	rows := []string{slash(first) + " – " + text.T(lang, "board.help-start")}
 	for _, c := range []struct{ word, about string }{
 		{"list", text.T(lang, "board.help-list")},
 		{"status", text.T(lang, "board.help-status")},
@@ -26,14 +26,14 @@ func Help(lang lab.Lang, scenarios []ScenarioInfo) Message {
 		{"cleanup", text.T(lang, "board.help-cleanup")},
 		{"help", text.T(lang, "board.help-help")},
 	} {
-		rows = append(rows, command(c.word)+" – "+c.about)
+		rows = append(rows, slash(c.word)+" – "+c.about)
 	}
 	p.lines(rows...)
 	p.context(text.T(lang, "board.help-thread"))
 	return p.message(title)
 }
 
-func command(word string) string { return Code("/lab "+word, 80) }
+func slash(word string) string { return Code("/lab "+word, 80) }
 
 // List is the answer to /lab list.
 func List(lang lab.Lang, scenarios []ScenarioInfo) Message {
@@ -52,7 +52,7 @@ func List(lang lab.Lang, scenarios []ScenarioInfo) Message {
 		if s.Module != "" {
 			about = append(about, text.T(lang, "board.list-module", "module", Code(s.Module, 40)))
 		}
-		rows = append(rows, command(s.ID)+" *"+Escape(s.Title.In(lang), 150)+"*\n> "+strings.Join(about, " · "))
+		rows = append(rows, slash(s.ID)+" *"+Escape(s.Title.In(lang), 150)+"*\n> "+strings.Join(about, " · "))
 	}
 	if dropped := p.lines(rows...); dropped > 0 {
 		p.context(ellipsis)

@@ -19,7 +19,7 @@ var stepMark = map[engine.StepStatus]string{
 // checklist lists the phases. A phase that is over takes one line, with those of
 // its steps that are worth a second look; the present one shows all its steps.
 func (v View) checklist() []string {
-	var l []string
+	var l, ahead []string
 	for _, phase := range v.phases() {
 		steps := slices.DeleteFunc(slices.Clone(v.State.Steps), func(s engine.StepState) bool { return s.Phase != phase })
 		present := phase == v.State.Phase
@@ -28,7 +28,7 @@ func (v View) checklist() []string {
 		case present:
 			l = append(l, "▶️ "+name)
 		case len(steps) == 0 && !v.passed(phase):
-			l = append(l, "▫️ "+v.phaseName(phase))
+			ahead = append(ahead, v.phaseName(phase))
 			continue
 		default:
 			l = append(l, phaseMark(steps)+" "+name+v.summary(steps))
@@ -43,6 +43,9 @@ func (v View) checklist() []string {
 				l = append(l, indent+checkMark(c)+" "+v.check(c))
 			}
 		}
+	}
+	if len(ahead) > 0 {
+		l = append(l, "▫️ "+strings.Join(ahead, " → "))
 	}
 	return l
 }
@@ -70,7 +73,10 @@ func (v View) phases() []engine.Phase {
 
 // passed tells whether a phase without steps of its own, such as fix, lies behind.
 func (v View) passed(p engine.Phase) bool {
-	return v.State.Repair != nil && (p == engine.Fix || p == engine.Verify && v.State.Outcome != "")
+	if p == engine.Verify {
+		return v.State.Outcome == engine.Passed || v.State.Outcome == engine.PassedWithNote
+	}
+	return p == engine.Fix && v.State.Repair != nil
 }
 
 func (v View) phaseName(p engine.Phase) string {
@@ -78,7 +84,7 @@ func (v View) phaseName(p engine.Phase) string {
 	case engine.Prepare:
 		return text.T(v.Lang, "board.phase-prepare")
 	case engine.Inject:
-		if v.breaks() || v.State.Repair != nil {
+		if v.breaks() {
 			return text.T(v.Lang, "board.phase-inject")
 		}
 		return text.T(v.Lang, "board.phase-act")
@@ -92,10 +98,15 @@ func (v View) phaseName(p engine.Phase) string {
 	return text.T(v.Lang, "board.phase-cleanup")
 }
 
+// phaseMark tells how a phase that is over went. A step still under way there
+// was left when the run ended.
 func phaseMark(steps []engine.StepState) string {
 	for _, s := range steps {
-		if s.Status == engine.StepFailed || s.Status == engine.StepRunning {
+		switch s.Status {
+		case engine.StepFailed:
 			return stepMark[s.Status]
+		case engine.StepRunning:
+			return "⏹"
 		}
 	}
 	return "✅"
@@ -196,7 +207,7 @@ func (v View) hops(row []trace.Hop) string {
 	if h.Bad {
 		line += "❌ "
 	}
-	line += text.T(v.Lang, "trace."+h.What, "object", names(row), "detail", Code(h.Detail, 140))
+	line += text.T(v.Lang, "trace."+h.What, "object", names(row), "detail", Code(h.Detail, 90))
 	if h.By != "" {
 		line += " ← " + Code(h.By, 40)
 	}

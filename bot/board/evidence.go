@@ -32,7 +32,7 @@ type exhibitHead struct {
 
 func drawExhibit(lang lab.Lang, ex exhibit.Exhibit, h exhibitHead) Message {
 	title := h.title
-	if title == "" {
+	if title == "" || strings.HasPrefix(title, "`") { // kubectl's words stand in the row below
 		title = kindTitle(lang, ex.Kind)
 	}
 	head := "*" + title + "*"
@@ -42,7 +42,7 @@ func drawExhibit(lang lab.Lang, ex exhibit.Exhibit, h exhibitHead) Message {
 	if !h.since.IsZero() && !ex.At.IsZero() {
 		head += " · " + Code("+"+span(lang, h.since, ex.At), 20)
 	}
-	d := drawer{lang: lang}
+	d := drawer{lang: lang, since: h.since}
 	d.exhibit(ex)
 	if len(d.rows) == 0 {
 		d.rows = []string{text.T(lang, "exhibit.nothing")}
@@ -64,7 +64,7 @@ func drawExhibit(lang lab.Lang, ex exhibit.Exhibit, h exhibitHead) Message {
 	p.context(foot)
 	m = p.message(strings.Trim(head, "*"))
 	if ex.Full != "" {
-		m.File = &File{Name: name, Title: plainTitle(ex), Body: ex.Full}
+		m.File = &File{Name: name, Title: plainTitle(ex), Body: strings.ToValidUTF8(ex.Full, "?")}
 	}
 	return m
 }
@@ -125,8 +125,9 @@ func about(lang lab.Lang, kind string) string {
 // drawer turns parts into rows. Everything of the cluster goes through Code or
 // Fence.
 type drawer struct {
-	lang lab.Lang
-	rows []string
+	lang  lab.Lang
+	since time.Time
+	rows  []string
 }
 
 func (d *drawer) row(s ...string) { d.rows = append(d.rows, strings.Join(s, "")) }
@@ -149,6 +150,10 @@ func (d *drawer) object(parts []exhibit.Part) {
 	if name != "" {
 		if len(d.rows) > 0 {
 			d.row("")
+		}
+		if l := parts[0].Lines[0]; parts[0].Section == exhibit.Describe && l.Field == "" {
+			d.row("*", Escape(name, 120), "* ", Code(l.Text, 100)) // not described in full
+			return
 		}
 		if !strings.HasPrefix(name, "Deployment/") && len(parts) > 1 && well(parts) {
 			d.row("*", Escape(name, 120), "* ✓")
@@ -226,27 +231,56 @@ func (d *drawer) fields(p exhibit.Part) {
 	default:
 		d.heading(text.T(d.lang, "exhibit.conditions"), p.Lines)
 	}
+	var small []string
+	flush := func() {
+		if len(small) > 0 {
+			d.row("• ", strings.Join(small, " · "))
+		}
+		small = nil
+	}
 	for _, l := range p.Lines {
-		mark := "• "
-		if l.Bad {
-			mark = "❌ "
-		}
-		field := Escape(elide(l.Field), 120)
-		if l.Reason != "" {
-			field += " " + Code(l.Reason, 80)
-		}
-		if runes(l.Text) > 60 {
-			d.row(mark, field)
-			d.row("> ", Code(l.Text, 900))
+		field := Escape(elide(p.Section, l.Field), 120)
+		if !l.Bad && l.Reason == "" && runes(field)+runes(l.Text) < 28 && len(small) < 4 {
+			small = append(small, field+" "+Code(l.Text, 60))
 			continue
 		}
-		d.row(mark, field, " ", Code(l.Text, 100))
+		flush()
+		d.field(field, l)
+	}
+	flush()
+}
+
+// field draws a fact that needs a row of its own.
+func (d *drawer) field(field string, l exhibit.Line) {
+	mark := "• "
+	if l.Bad {
+		mark = "❌ "
+	}
+	if runes(l.Text) > 60 {
+		d.row(mark, field)
+		d.row("> ", Code(l.Text, 900))
+		return
+	}
+	reason := ""
+	if l.Reason != "" {
+		reason = " " + Code(l.Reason, 80)
+	}
+	d.row(mark, field, " ", Code(l.Text, 100), reason)
+	if l.Message != "" {
+		d.row("> ", Code(l.Message, 500))
 	}
 }
 
-// elide shortens a path in the middle, where it is the same for every object.
-func elide(field string) string {
-	return strings.Replace(field, "spec.template.spec.containers", "spec…containers", 1)
+// elide drops of a path what the heading says already, and its middle where it
+// is the same for every object.
+func elide(section, field string) string {
+	field = strings.TrimPrefix(strings.TrimPrefix(field, "status.conditions"), section+".")
+	field = strings.Replace(field, "template.spec.containers", "template…containers", 1)
+	field = strings.Replace(field, "metadata.annotations[deployment.kubernetes.io/revision]", "annotations[…/revision]", 1)
+	if name, ok := strings.CutPrefix(field, "["); ok { // a condition's type
+		return strings.TrimSuffix(name, "]")
+	}
+	return field
 }
 
 // short is the last word of a path: enough beside others of the same object.
@@ -308,21 +342,34 @@ func (d *drawer) events(p exhibit.Part) {
 		d.row("*", text.T(d.lang, "exhibit.events"), "*")
 	}
 	for _, l := range p.Lines {
-		mark := "• "
-		if l.Bad {
-			mark = "❌ "
-		}
 		if l.Reason == "" { // the count of what is left out
 			d.row("_", Escape(l.Text, 100), "_")
 			continue
 		}
-		times := ""
-		if l.Count > 1 {
-			times = " *×" + count(l.Count) + "*"
-		}
-		d.row(mark, Code(l.At.UTC().Format(time.TimeOnly), 20), " *", Escape(l.Reason, 60), "*", times, " · ", Escape(l.Field, 20), " · ", Escape(l.Component, 60))
-		d.row("> ", Escape(l.Object, 120), "\n> ", Code(l.Text, 700))
+		d.told(l, d.when(l.At)+" ", " · "+Escape(l.Field, 20), Escape(l.Object, 120)+": ")
 	}
+}
+
+// told draws an Event in two rows: who told it, and what.
+func (d *drawer) told(l exhibit.Line, when, kind, object string) {
+	mark := "• "
+	if l.Bad {
+		mark = "❌ "
+	}
+	times := ""
+	if l.Count > 1 {
+		times = " *×" + count(l.Count) + "*"
+	}
+	d.row(mark, when, "*", Escape(l.Reason, 60), "*", times, kind, " · ", Escape(l.Component, 60))
+	d.row("> ", object, Code(l.Text, 700))
+}
+
+// when is Δ from the command in the thread, and a time of day elsewhere.
+func (d *drawer) when(at time.Time) string {
+	if d.since.IsZero() {
+		return Code(at.UTC().Format(time.TimeOnly)+"Z", 20)
+	}
+	return Code("+"+span(d.lang, d.since, at), 20)
 }
 
 func (d *drawer) history(p exhibit.Part) {
@@ -342,33 +389,25 @@ func (d *drawer) history(p exhibit.Part) {
 // describe groups kubectl's rows under their headings.
 func (d *drawer) describe(p exhibit.Part) {
 	var group []exhibit.Line
+	heading := ""
 	flush := func() {
-		if len(group) == 0 {
-			return
+		if len(group) > 0 {
+			d.fence(group)
 		}
-		if group[0].Field != "" {
-			d.row("_", Escape(group[0].Field, 60), "_")
-		}
-		d.fence(group)
 		group = nil
 	}
 	for _, l := range p.Lines {
-		if len(group) > 0 && group[0].Field != l.Field {
+		if l.Field != heading {
 			flush()
+			heading = l.Field
+			d.row("_", Escape(heading, 60), "_")
 		}
 		if l.Reason == "" {
 			group = append(group, l)
 			continue
 		}
-		if len(group) == 0 || !slices.Contains(d.rows, "_"+Escape(l.Field, 60)+"_") {
-			d.row("_", Escape(l.Field, 60), "_")
-		}
-		mark := "• "
-		if l.Bad {
-			mark = "❌ "
-		}
-		d.row(mark, "*", Escape(l.Reason, 60), "* · ", Escape(l.Component, 60))
-		d.row("> ", Code(l.Text, 700))
+		flush()
+		d.told(l, "", "", "")
 	}
 	flush()
 }

@@ -31,14 +31,13 @@ const ellipsis = "…"
 // at most max characters with a cut that leaves no half entity. Line breaks
 // become spaces.
 func Escape(s string, max int) string {
-	return escape(strings.Join(strings.Fields(clean(s)), " "), max)
+	return escape(oneLine(s, max), max)
 }
 
 // Code is Escape inside an inline code span. The marks count in max. An empty
 // text becomes a dash, as Slack does not draw an empty span.
 func Code(s string, max int) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
-	if s == "" {
+	if s = oneLine(s, max); s == "" {
 		s = "–"
 	}
 	return "`" + escape(s, max-2) + "`"
@@ -47,7 +46,7 @@ func Code(s string, max int) string {
 // Fence is Escape inside a code block that keeps its lines. The fence counts in
 // max.
 func Fence(s string, max int) string {
-	s = strings.Trim(clean(s), "\n")
+	s = strings.Trim(clean(head(s, max)), "\n")
 	if strings.TrimSpace(s) == "" {
 		s = "–"
 	}
@@ -68,6 +67,19 @@ var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
 // broadcast finds words that some clients turn into a mention of everybody even
 // without Slack's own <!…> form.
 var broadcast = regexp.MustCompile(`(?i)@(channel|here|everyone)\b`)
+
+// head bounds the work on a text of which only max characters will be shown.
+// What is left leaves room for what clean drops.
+func head(s string, max int) string {
+	if most := 16*max + 64; len(s) > most {
+		return s[:most] + ellipsis
+	}
+	return s
+}
+
+func oneLine(s string, max int) string {
+	return strings.Join(strings.Fields(clean(head(s, max))), " ")
+}
 
 // clean drops what is invisible or reorders text, and replaces backticks, which
 // would end a code span.
@@ -139,7 +151,7 @@ func cut(s string, max int) string {
 // plain makes a plain_text object. It is not parsed by Slack but for emoji
 // codes, which are switched off: Kubernetes text such as a:b:c is none.
 func plain(s string, max int) *slack.TextBlockObject {
-	s = cut(strings.Join(strings.Fields(clean(s)), " "), max)
+	s = cut(oneLine(s, max), max)
 	if s == "" {
 		s = "–"
 	}

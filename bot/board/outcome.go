@@ -38,7 +38,7 @@ func (v View) outcomeLines() []string {
 
 func (v View) whatToDo() string {
 	for _, s := range v.State.Steps {
-		if s.Action == engine.ActCreateNamespace && s.Status == engine.StepFailed && v.State.UnreachableSince.IsZero() {
+		if s.Reason == engine.ReasonNotOurs {
 			return text.T(v.Lang, "board.do-namespace", "kubectl", Code("kubectl get ns "+v.State.Namespace+" --show-labels", 120))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"labbot/bot/exhibit"
 	"labbot/bot/lab"
@@ -80,8 +81,11 @@ func (v View) title(ex exhibit.Exhibit) string {
 // stepTitle prefers the run's own values over the scenario's defaults.
 func (v View) stepTitle(s engine.StepState) string {
 	for _, t := range []lab.Text{s.Title, v.StepTitles[s.ID]} {
-		if t.Complete() {
-			return Escape(t.In(v.Lang), 120)
+		switch {
+		case t.Complete() && t.RU == t.EN: // kubectl's words, not ours
+			return Code(t.EN, 140)
+		case t.Complete():
+			return Escape(t.In(v.Lang), 140)
 		}
 	}
 	return Code(s.ID, 60)
@@ -118,10 +122,11 @@ func (v View) move(m engine.MoveState) Message {
 	if m.Manager != "" {
 		seen = text.T(v.Lang, "board.move-by", "manager", Code(m.Manager, 60))
 	}
+	price := ""
 	if m.Cost > 0 {
-		seen += " " + text.T(v.Lang, "board.costs", "cost", text.N(v.Lang, "board.cost", m.Cost)) + "."
+		price = text.T(v.Lang, "board.costs", "cost", text.N(v.Lang, "board.cost", m.Cost))
 	}
-	p.context(seen)
+	p.context(seen, price)
 	return p.message(title + ": " + Escape(m.Say.In(v.Lang), 300))
 }
 
@@ -141,7 +146,7 @@ func (v View) verdict() Message {
 		p.lines("*"+text.T(v.Lang, "board.verified")+"*", lines(proof))
 	}
 	p.context(v.tally()...)
-	return p.message(v.Title.In(v.Lang) + ": " + title)
+	return p.message(Escape(v.Title.In(v.Lang), 200) + ": " + title)
 }
 
 // tally is what the run cost: time, hints, wrong moves.
@@ -173,7 +178,7 @@ func (v View) cleanup() Message {
 	p := newPage()
 	all := v.cleanLines()
 	p.lines(all...)
-	return p.message(all[0])
+	return p.message(strings.Trim(all[0], "*"))
 }
 
 // cleanLines is the proof of cleanup: the API's own words and their meaning.

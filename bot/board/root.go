@@ -15,7 +15,7 @@ import (
 )
 
 var outcomeMark = map[engine.Outcome]string{
-	"": "🧪", engine.Passed: "✅", engine.PassedWithNote: "✅", engine.Failed: "❌",
+	"": "🔬", engine.Passed: "✅", engine.PassedWithNote: "✅", engine.Failed: "❌",
 	engine.TimedOut: "⌛", engine.Stopped: "⏹", engine.Infrastructure: "⚠️",
 }
 
@@ -90,7 +90,11 @@ func (v View) headline() []string {
 		}
 		return append(l, text.T(v.Lang, "board.queue-next"))
 	case v.State.Outcome != "":
-		return append(l, v.outcomeLines()...)
+		l = append(l, v.outcomeLines()...)
+		if v.State.Cleaned == engine.CleanUnknown {
+			l = append(l, "🧹 "+text.T(v.Lang, "board.now-cleanup"))
+		}
+		return l
 	case v.State.Phase == engine.Fix:
 		l = append(l, text.T(v.Lang, "board.how-to-fix"))
 		if !v.State.FixDeadline.IsZero() {
@@ -135,6 +139,9 @@ func (v View) sentence() string {
 		if symptom != "" {
 			return text.T(v.Lang, "board.now-observe-symptom", "symptom", symptom)
 		}
+		if !v.breaks() {
+			return text.T(v.Lang, "board.now-observe-act")
+		}
 		return text.T(v.Lang, "board.now-observe")
 	case engine.Fix:
 		return v.fixSentence(symptom)
@@ -165,7 +172,8 @@ func (v View) fixSentence(symptom string) string {
 // breaks tells whether the scenario has something to repair; without that its
 // inject phase is an act, not a fault.
 func (v View) breaks() bool {
-	return len(v.State.Buttons) > 0 || slices.Contains(v.Phases, engine.Fix)
+	return slices.Contains(v.Phases, engine.Fix) || v.State.Repair != nil ||
+		slices.ContainsFunc(v.State.Buttons, func(b engine.ButtonState) bool { return own(b.ID) })
 }
 
 // symptom puts the newest failure of the trace into words.

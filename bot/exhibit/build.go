@@ -150,6 +150,7 @@ func bound(parts []Part) []Part {
 		}
 		for j := range parts[i].Lines {
 			parts[i].Lines[j].Text = cut(parts[i].Lines[j].Text, maxText)
+			parts[i].Lines[j].Message = cut(parts[i].Lines[j].Message, maxText)
 		}
 	}
 	return parts

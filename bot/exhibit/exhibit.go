@@ -52,6 +52,8 @@ type Line struct {
 	Component string `json:"component,omitempty"`
 	// Object is "Kind/name" where it is not the Part's.
 	Object string `json:"object,omitempty"`
+	// Message is what a condition says beside its status.
+	Message string `json:"message,omitempty"`
 	// Reason is an Event's or condition's reason, the CHANGE-CAUSE of a
 	// revision, or one of Gone, Same, New in a comparison.
 	Reason string    `json:"reason,omitempty"`

@@ -57,7 +57,7 @@ func show(ex Exhibit) string {
 				mark = "!"
 			}
 			fmt.Fprintf(&b, "%s %s", mark, l.Text)
-			for _, s := range [][2]string{{"field", l.Field}, {"object", l.Object}, {"reason", l.Reason}, {"by", l.Component}} {
+			for _, s := range [][2]string{{"field", l.Field}, {"object", l.Object}, {"reason", l.Reason}, {"message", l.Message}, {"by", l.Component}} {
 				if s[1] != "" {
 					fmt.Fprintf(&b, " | %s %s", s[0], s[1])
 				}

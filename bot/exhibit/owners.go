@@ -1,6 +1,7 @@
 package exhibit
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -83,6 +84,15 @@ func describeNode(o object) (head, below string, bad bool) {
 		return "Pod " + o.name, string(o.pod.Status.Phase), false
 	}
 	return o.String(), "", false
+}
+
+// inAWord says in a few words how an object is.
+func inAWord(o object) (text string, bad bool) {
+	_, below, bad := describeNode(o)
+	if below == "" && o.pod != nil {
+		return "Ready", bad
+	}
+	return cmp.Or(below, "–"), bad
 }
 
 // compare sets the objects side by side with the snapshot, by UID: the same name

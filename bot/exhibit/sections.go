@@ -159,11 +159,7 @@ func envValue(e corev1.EnvVar) string {
 }
 
 func condition(kind, status, reason, message string, at metav1.Time, bad bool) Line {
-	text := status
-	if message != "" {
-		text += ": " + Redact(message)
-	}
-	return Line{Field: "status.conditions[" + kind + "]", Text: text, Reason: reason, At: at.UTC(), Bad: bad}
+	return Line{Field: "status.conditions[" + kind + "]", Text: status, Message: Redact(message), Reason: reason, At: at.UTC(), Bad: bad}
 }
 
 // rawConditions reads the conditions of a kind that is not known in advance;

@@ -94,8 +94,8 @@ func (b *builder) describe() {
 		text := b.describes[o.String()]
 		switch {
 		case text == "" || !b.inFull(o):
-			head, below, bad := describeNode(o)
-			b.add(o.String(), Describe, []Line{{Text: strings.TrimSpace(strings.Join([]string{head, below}, " ")), Bad: bad}})
+			text, bad := inAWord(o)
+			b.add(o.String(), Describe, []Line{{Text: text, Bad: bad}})
 		default:
 			b.add(o.String(), Describe, headings(Redact(text)))
 			fmt.Fprintf(&b.full, "# kubectl -n %s describe %s %s\n%s\n\n", b.st.Namespace, strings.ToLower(o.kind), o.name, strings.TrimSpace(text))
