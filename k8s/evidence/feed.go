@@ -16,11 +16,15 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 )
 
 // retryEvery are the pauses between attempts to list again. client-go's own
 // grow to a minute, which a class would wait through after a short outage.
 var retryEvery = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5, Cap: 2 * time.Second}
+
+// retryReset is how long a watch must have held for the pauses to start over.
+const retryReset = 10 * time.Second
 
 // feed keeps a store in step with one resource through client-go's Reflector.
 type feed struct {
@@ -62,10 +66,16 @@ func newFeed(src Source, name string, objects dynamic.ResourceInterface, only st
 	return f
 }
 
-// run watches until ctx ends. What goes wrong is told by the readings, so
-// client-go's own log of it is silenced.
+// run watches until ctx ends. It is Reflector.Run without client-go's log of
+// errors, which the readings tell.
 func (f *feed) run(ctx context.Context) {
-	f.reflector.RunWithContext(klog.NewContext(ctx, klog.Logger{}))
+	ctx = klog.NewContext(ctx, klog.Logger{})
+	_ = retryEvery.DelayWithReset(clock.RealClock{}, retryReset).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err := f.reflector.ListAndWatchWithContext(ctx); err != nil {
+			f.health.saw(ctx, err)
+		}
+		return false, nil
+	})
 }
 
 // plain hides from the Reflector that a request was refused or turned away. It

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -207,65 +208,59 @@ func TestOneWatchServesAllViewsOfAKind(t *testing.T) {
 }
 
 func TestNothingIsKnownBeforeTheFirstList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(pod("web-a", 0, web))
-		release := make(chan struct{})
-		s.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { <-release; return false, nil, nil })
-		l, _ := open(t, s, allWeb, absent)
-		defer l.Close()
-		synctest.Wait()
-		for as, r := range l.Evidence().Objects {
-			if r.Known || r.Err == "" || len(r.Items) > 0 {
-				t.Errorf("%s = %+v before the first list, want unknown with the reason", as, r)
-			}
-		}
-		close(release)
-		synctest.Wait()
-		for as, r := range l.Evidence().Objects {
-			if !r.Known {
-				t.Errorf("%s is unknown after the first list: %s", as, r.Err)
-			}
-		}
-	})
+	v := view{Watch: allWeb, selector: labels.Everything(), store: newObjectStore(func() {}), feed: &feed{health: &health{}}, namespace: lesson}
+	if r := v.reading(time.Now(), ""); r.Known || r.Err != "the first list is not in yet" || !r.List {
+		t.Errorf("before any answer: %+v", r)
+	}
+	v.feed.health.saw(t.Context(), errors.New("pods is forbidden"))
+	if r := v.reading(time.Now(), ""); r.Known || r.Err != "pods is forbidden" {
+		t.Errorf("after a first answer that is an error: %+v", r)
+	}
+	v.feed.health.saw(t.Context(), nil)
+	if err := v.store.Replace([]any{pod("web-a", 0, web)}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if r := v.reading(time.Now(), ""); !r.Known || len(r.Items) != 1 {
+		t.Errorf("after the first list: %+v", r)
+	}
 }
 
 func TestChangesAreToldOnceForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		var told, inside, most int
+		var told, inside, most atomic.Int64
 		l, err := Open(t.Context(), s.Source, lesson, []engine.Watch{allWeb}, func() {
-			told++
-			inside++
-			most = max(most, inside)
+			told.Add(1)
+			most.Store(max(most.Load(), inside.Add(1)))
 			time.Sleep(10 * time.Millisecond) // inside the bubble: a slow listener
-			inside--
+			inside.Add(-1)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		before := told
+		before := told.Load()
 		for i := range 50 {
 			s.send("pods", watch.Added, pod(fmt.Sprintf("web-%d", i), i, web))
 		}
 		time.Sleep(time.Second)
-		if n := told - before; n < 1 || n > 3 {
+		if n := told.Load() - before; n < 1 || n > 3 {
 			t.Errorf("50 changes at once were told %d times, want 1 to 3", n)
 		}
-		before = told
+		before = told.Load()
 		s.send("pods", watch.Modified, pod("web-1", 1, web)) // the same version again
 		time.Sleep(time.Second)
-		if told != before {
+		if told.Load() != before {
 			t.Error("an object that did not change was told")
 		}
 		s.send("pods", watch.Deleted, pod("web-1", 1, web))
 		time.Sleep(time.Second)
-		if told != before+1 {
-			t.Errorf("a deletion was told %d times, want once", told-before)
+		if told.Load() != before+1 {
+			t.Errorf("a deletion was told %d times, want once", told.Load()-before)
 		}
 		l.Close()
-		if most != 1 {
-			t.Errorf("%d notifications at the same time, want one after another", most)
+		if most.Load() != 1 {
+			t.Errorf("%d notifications at the same time, want one after another", most.Load())
 		}
 		if n := len(l.Evidence().Objects["pods"].Items); n != 49 {
 			t.Errorf("%d Pods after 50 made and one deleted, want 49", n)
