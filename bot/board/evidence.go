@@ -56,7 +56,7 @@ func drawExhibit(lang lab.Lang, ex exhibit.Exhibit, h exhibitHead) Message {
 	}
 	p.left -= runes(foot) + 100 // the footer and the count of what did not fit
 	p.lines(append([]string{head}, typed(h.kubectl)...)...)
-	dropped := p.lines(d.rows...)
+	dropped := p.lines(d.rows...) + d.more
 	p.left += runes(foot) + 100
 	if dropped > 0 {
 		p.lines("_" + text.N(lang, "exhibit.more", dropped) + "_")
@@ -128,9 +128,23 @@ type drawer struct {
 	lang  lab.Lang
 	since time.Time
 	rows  []string
+	size  int // characters
+	more  int // lines left out since the message is full
 }
 
-func (d *drawer) row(s ...string) { d.rows = append(d.rows, strings.Join(s, "")) }
+func (d *drawer) row(s ...string) {
+	row := strings.Join(s, "")
+	d.rows, d.size = append(d.rows, row), d.size+runes(row)
+}
+
+// full tells, once for each line of evidence, that no message has room for it.
+func (d *drawer) full() bool {
+	if d.size <= limitMessage {
+		return false
+	}
+	d.more++
+	return true
+}
 
 func (d *drawer) exhibit(ex exhibit.Exhibit) {
 	for i := 0; i < len(ex.Parts); {
@@ -146,6 +160,9 @@ func (d *drawer) exhibit(ex exhibit.Exhibit) {
 // object draws all that is told of one object. A Pod or ReplicaSet in which all
 // is well takes two rows: what fails shall stand out.
 func (d *drawer) object(parts []exhibit.Part) {
+	if d.full() {
+		return
+	}
 	name := parts[0].Object
 	if name != "" {
 		if len(d.rows) > 0 {
@@ -252,6 +269,9 @@ func (d *drawer) fields(p exhibit.Part) {
 
 // field draws a fact that needs a row of its own.
 func (d *drawer) field(field string, l exhibit.Line) {
+	if d.full() {
+		return
+	}
 	mark := "• "
 	if l.Bad {
 		mark = "❌ "
@@ -320,6 +340,9 @@ func (d *drawer) fence(lines []exhibit.Line) {
 func (d *drawer) compare(p exhibit.Part) {
 	d.row("*", text.T(d.lang, "exhibit.compare"), "*")
 	for _, l := range p.Lines {
+		if d.full() {
+			return
+		}
 		mark, word := "＝", text.T(d.lang, "exhibit.same")
 		switch l.Reason {
 		case exhibit.Gone:
@@ -352,6 +375,9 @@ func (d *drawer) events(p exhibit.Part) {
 
 // told draws an Event in two rows: who told it, and what.
 func (d *drawer) told(l exhibit.Line, when, kind, object string) {
+	if d.full() {
+		return
+	}
 	mark := "• "
 	if l.Bad {
 		mark = "❌ "
@@ -375,6 +401,9 @@ func (d *drawer) when(at time.Time) string {
 func (d *drawer) history(p exhibit.Part) {
 	before := ""
 	for i, l := range p.Lines {
+		if d.full() {
+			return
+		}
 		d.row("*REVISION ", Escape(l.Field, 20), "* · CHANGE-CAUSE ", Code(l.Reason, 120))
 		row := "> " + Code(l.Text, 300)
 		if i > 0 && l.Text != before {

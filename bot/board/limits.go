@@ -71,7 +71,7 @@ var broadcast = regexp.MustCompile(`(?i)@(channel|here|everyone)\b`)
 // head bounds the work on a text of which only max characters will be shown.
 // What is left leaves room for what clean drops.
 func head(s string, max int) string {
-	if most := 16*max + 64; len(s) > most {
+	if most := 4*max + 256; len(s) > most {
 		return s[:most] + ellipsis
 	}
 	return s
