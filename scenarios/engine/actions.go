@@ -210,13 +210,9 @@ func (w *world) kubectlGet(names []string, tail string) string {
 	if len(names) == 1 {
 		return w.kubectl("get " + w.plural(names[0]) + tail)
 	}
-	kinds, selector := make([]string, len(names)), ""
+	kinds := make([]string, len(names))
 	for i, n := range names {
-		x := w.p.watch(n)
-		kinds[i] = strings.ToLower(x.Kind)
-		if selector == "" && x.Selector != "" {
-			selector = " -l " + x.Selector
-		}
+		kinds[i] = strings.ToLower(w.p.watch(n).Kind)
 	}
-	return w.kubectl("get " + strings.Join(kinds, ",") + selector + tail)
+	return w.kubectl("get " + strings.Join(kinds, ",") + tail)
 }

@@ -24,7 +24,7 @@ func (c *checker) environment() error {
 		cel.Variable("params", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("images", cel.MapType(cel.StringType, cel.StringType)),
 		cel.Variable("run", cel.MapType(cel.StringType, cel.StringType)),
-		cel.Variable("at", cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DynType))),
+		cel.Variable("at", cel.MapType(cel.StringType, cel.DynType)),
 	}
 	declared := slices.Clone(forbidden)
 	declare := func(name string, t *cel.Type) {
@@ -164,7 +164,7 @@ func (n *nameWalk) sel(e ast.Expr) {
 	in := s.Operand()
 	if in.Kind() == ast.SelectKind && isIdent(in.AsSelect().Operand(), "at") {
 		n.known[in.ID()], n.known[in.AsSelect().Operand().ID()] = true, true
-		n.snapshot(e.ID(), in.AsSelect().FieldName(), s.FieldName())
+		n.snapshot(e.ID(), in.ID(), in.AsSelect().FieldName(), s.FieldName())
 		return
 	}
 	if in.Kind() != ast.IdentKind {
@@ -220,7 +220,7 @@ func (n *nameWalk) needKind(id int64, function, kind string) {
 }
 
 // snapshot checks at.STEP.NAME and has the reading kept when STEP ends.
-func (n *nameWalk) snapshot(id int64, step, name string) {
+func (n *nameWalk) snapshot(id, stepID int64, step, name string) {
 	holds, ok := n.sc.holds[step]
 	known := n.c.p.watchNames()
 	if holds != nil {
@@ -228,9 +228,9 @@ func (n *nameWalk) snapshot(id int64, step, name string) {
 	}
 	switch {
 	case !ok && n.c.later[step]:
-		n.problem(id, text.Both("scenario.step-later", "step", step), "")
+		n.problemAt(stepID, 1, text.Both("scenario.step-later", "step", step), "")
 	case !ok:
-		n.unknown(id, step, slices.Sorted(maps.Keys(n.sc.holds)))
+		n.unknown(stepID, step, slices.Sorted(maps.Keys(n.sc.holds)))
 	case !slices.Contains(known, name):
 		n.unknown(id, name, known)
 	default:
@@ -244,12 +244,14 @@ func (n *nameWalk) unknown(id int64, word string, known []string) {
 	if near != "" {
 		msg = text.Both("scenario.unknown-word-near", "word", clip(word), "near", near)
 	}
-	n.problem(id, msg, near)
+	n.problemAt(id, 1, msg, near) // a field's place is that of its dot
 }
 
-func (n *nameWalk) problem(id int64, msg lab.Text, near string) {
+func (n *nameWalk) problem(id int64, msg lab.Text, near string) { n.problemAt(id, 0, msg, near) }
+
+func (n *nameWalk) problemAt(id int64, plus int, msg lab.Text, near string) {
 	at := n.info.GetStartLocation(id)
-	n.c.exprProblem(n.e, n.path, max(at.Line()-1, 0), max(at.Column(), 0), msg, near)
+	n.c.exprProblem(n.e, n.path, max(at.Line()-1, 0), max(at.Column(), 0)+plus, msg, near)
 }
 
 func (c *checker) isChosenName(name string) bool {

@@ -66,6 +66,7 @@ func (c *checker) steps() {
 	sc := scope{holds: map[string][]string{}, events: true}
 	for _, l := range lists {
 		if l.phase == Cleanup {
+			c.p.scope = sc.clone()
 			c.verifyStep(sc)
 		}
 		for i := range l.steps {
@@ -75,7 +76,6 @@ func (c *checker) steps() {
 			c.extend(&sc, &l.steps[i], path)
 		}
 	}
-	c.p.scope = sc
 	c.lifecycle(ph)
 }
 
