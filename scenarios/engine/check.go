@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
@@ -51,7 +52,8 @@ func Compile(sc *Scenario) (*Program, error) {
 // Lint gives every problem of a scenario file, in the order of the file.
 func Lint(name string, raw []byte) []Problem {
 	_, err := Load(name, raw)
-	if le, ok := err.(*LoadError); ok {
+	var le *LoadError
+	if errors.As(err, &le) {
 		return le.Problems
 	}
 	return nil

@@ -49,6 +49,9 @@ func (s scope) clone() scope {
 // verifiedStep is the id of the step that posts the evidence of the repair.
 const verifiedStep = "verified"
 
+// boardSlot is the place of the board itself in a thread, where steps have theirs.
+const boardSlot = "board"
+
 func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
 func (c *checker) steps() {
@@ -62,7 +65,7 @@ func (c *checker) steps() {
 			c.later[st.ID] = true
 		}
 	}
-	seen := map[string]bool{verifiedStep: true}
+	seen := map[string]bool{verifiedStep: true, boardSlot: true}
 	sc := scope{holds: map[string][]string{}, events: true}
 	for _, l := range lists {
 		if l.phase == Cleanup {

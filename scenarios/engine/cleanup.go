@@ -67,10 +67,8 @@ func (m *machine) wake() {
 		m.s.WakeAt = time.Time{}
 		return
 	}
-	next := m.s.Deadline
-	if m.s.Phase == Cleanup {
-		next = next.Add(cleanupGrace)
-	}
+	// Conditions are looked at every second, whatever the cluster says.
+	next := m.at.Add(time.Second)
 	consider := func(at time.Time) {
 		if at.After(m.at) {
 			next = earlier(next, at)
@@ -105,7 +103,5 @@ func (m *machine) wake() {
 			consider(c.Since.Add(c.Hold))
 		}
 	}
-	// Conditions are looked at every second, whatever the cluster says.
-	consider(m.at.Add(time.Second))
 	m.s.WakeAt = next
 }

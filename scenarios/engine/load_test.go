@@ -61,6 +61,7 @@ func TestLoaderRefuses(t *testing.T) {
 		{"default out of its own bounds", "default: 2, min: 2", "default: 1, min: 2", "1, min", "spec.parameters.replicas.default", "from 2 to 5", ""},
 		{"pattern", `"[a-z0-9][a-z0-9._-]{0,63}"`, `"[a-z"`, `"[a-z"`, "spec.parameters.brokenTag.pattern", "regular expression", ""},
 		{"id twice", "id: baseline", "id: create", "create\n        snapshot", "spec.phases.prepare[3].id", "", ""},
+		{"id of the board", "id: objects", "id: board", "board\n", "spec.phases.observe[1].id", "taken already", ""},
 		{"expectation that cannot be", "wipe\n        deleteNamespace: {timeout: 120s, precondition: uid}\n        expect: done", "wipe\n        deleteNamespace: {timeout: 120s, precondition: uid}\n        expect: timeout", "", "spec.phases.cleanup[0].expect", "never end", ""},
 		{"button without evidence", "enableAfter: history, ", "", "{id: rollback", "spec.phases.fix.buttons[0]", "enableAfter", ""},
 		{"button after no step", "enableAfter: history", "enableAfter: histroy", "histroy", "spec.phases.fix.buttons[0].enableAfter", "history", "history"},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -221,10 +222,11 @@ func registryOf(image string) string {
 func (c *checker) preview() {
 	s, err := c.p.Start(StartArgs{Run: "r-preview"})
 	if err != nil {
-		c.problem("spec.images", same(err.Error()), "")
-		if pe, ok := err.(*ParamError); ok {
-			c.problems[len(c.problems)-1].Message = pe.Text
+		msg := same(err.Error())
+		if pe := (*ParamError)(nil); errors.As(err, &pe) {
+			msg = pe.Text
 		}
+		c.problem("spec.images", msg, "")
 		return
 	}
 	c.p.preset = s
