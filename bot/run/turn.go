@@ -62,6 +62,9 @@ func (w *worker) tryTurn(ctx context.Context) error {
 			return w.finish(ctx)
 		}
 		w.openLens(ctx)
+		if w.blind() {
+			return nil // the view's news or the tick calls again
+		}
 		changed, err := w.step(ctx)
 		if err != nil {
 			return err
@@ -76,6 +79,25 @@ func (w *worker) tryTurn(ctx context.Context) error {
 	}
 	w.wake()
 	return nil
+}
+
+// firstLook is how long a run that is taken over waits for its view: a deadline
+// that passed meanwhile must be judged on what is there, not on nothing.
+const firstLook = 3 * time.Second
+
+// blind tells whether the first reading of a run under way is still to come.
+func (w *worker) blind() bool {
+	if w.seen || w.rec.State.NamespaceUID == "" || w.r.now().Sub(w.claimed) >= firstLook {
+		return false
+	}
+	ev := w.evidence()
+	for _, x := range w.prog.Watches() {
+		if !ev.Objects[x.As].Known {
+			return true
+		}
+	}
+	w.seen = true
+	return false
 }
 
 // step lets the engine look once and commits what came of it. It tells whether

@@ -176,6 +176,7 @@ func (p *places) learn(ctx context.Context) {
 type view struct {
 	lens    Lens
 	opening bool
+	began   time.Time   // when it was
 	opened  chan opened // capacity 1
 	failed  time.Time   // since when it cannot be opened; zero otherwise
 	err     error
@@ -197,7 +198,7 @@ func (w *worker) openLens(ctx context.Context) {
 	if w.view.lens != nil || w.view.opening || w.rec.Position > 0 || w.r.now().Before(w.view.next) {
 		return
 	}
-	w.view.opening = true
+	w.view.opening, w.view.began = true, w.r.now()
 	meta, watches := w.meta(), w.prog.Watches()
 	w.running.Go(func() {
 		octx, cancel := context.WithTimeout(ctx, watchWithin)
@@ -229,6 +230,9 @@ func (w *worker) evidence() engine.Evidence {
 		return w.view.lens.Evidence()
 	}
 	ev := engine.Evidence{Objects: map[string]engine.Reading{}, Stale: w.view.failed}
+	if ev.Stale.IsZero() && w.view.opening && w.r.now().Sub(w.view.began) >= firstLook {
+		ev.Stale = w.view.began
+	}
 	why := "the watches are being set up"
 	if w.view.err != nil {
 		why = w.view.err.Error()

@@ -41,6 +41,8 @@ type worker struct {
 	acted chan outcome  // what effects gave
 
 	rec      Record
+	claimed  time.Time                  // when the run was taken here
+	seen     bool                       // the view has been read whole once
 	results  []engine.Result            // not yet taken by a committed step
 	captured map[string]exhibit.Exhibit // not yet committed
 	effects  map[string]bool            // intents under way
@@ -74,7 +76,7 @@ type outcome struct {
 
 func newWorker(r *Runner, rec Record, prog Program, cluster Cluster) *worker {
 	w := &worker{
-		r: r, prog: prog, cluster: cluster, rec: rec,
+		r: r, prog: prog, cluster: cluster, rec: rec, claimed: r.now(),
 		logger:   r.logger.With(zap.String("run", string(rec.ID)), zap.String("scenario", rec.State.Scenario)),
 		kick:     make(chan struct{}, 1),
 		ask:      make(chan struct{}, 1),

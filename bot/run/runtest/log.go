@@ -49,6 +49,17 @@ func (l *Log) SetDown(down bool) {
 	l.down = down
 }
 
+// Peek shows a run without copying it; the caller changes nothing of it.
+func (l *Log) Peek(id lab.RunID) (run.Record, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.runs[id]
+	if e == nil {
+		return run.Record{}, false
+	}
+	return e.record, true
+}
+
 // lock enters a call; the caller unlocks, whatever the error.
 func (l *Log) lock(ctx context.Context) error {
 	l.mu.Lock()
@@ -407,4 +418,13 @@ func clone[T any](v T) T {
 		panic(err)
 	}
 	return out
+}
+
+// Forget empties the log, as a Redis without persistence does when it restarts.
+func (l *Log) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.runs)
+	clear(l.lines)
+	clear(l.threads)
 }

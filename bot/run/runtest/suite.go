@@ -57,7 +57,7 @@ func Sample(id lab.RunID) run.Record {
 		CommandAt: at, Cluster: "lab", Params: map[string]string{"replicas": "2"},
 		State: engine.State{
 			Run: id, Scenario: "break-image", Version: 1, Namespace: "k8s-m01", StartedAt: at,
-			Phase: engine.Prepare, PhaseStarted: at, Params: map[string]any{"replicas": 2.0},
+			Phase: engine.Prepare, PhaseStarted: at, Params: map[string]any{"replicas": int64(2)},
 			Why: lab.Text{RU: "причина", EN: "reason"},
 		},
 		Hops:     []trace.Hop{{Key: "a", At: at, Component: trace.Scheduler, What: "scheduled", Count: 1}},
