@@ -48,7 +48,7 @@ async function start() {
 // The server may come up after the page: the first load is tried until it is there.
 async function firstLoad() {
   try {
-    const [app, users, commands] = await Promise.all([get("app"), get("users"), get("commands"), loadSprite("/page/emoji.svg")]);
+    const [app, users, commands] = await Promise.all([get("app"), get("users"), get("commands"), loadSprite("/emoji.svg")]);
     Object.assign(state, { app, users, commands });
     applyPreferences(app.lang || "");
     touch("words");

@@ -32,18 +32,18 @@ const CHARS = {
   wheelchair: "♿", door: "🚪", electric_plug: "🔌", satellite_antenna: "📡", globe_with_meridians: "🌐", house: "🏠", envelope: "✉️",
 };
 
-const ALIAS = {
-  thumbsup: "+1", thumbsdown: "-1", heavy_exclamation_mark: "exclamation", pencil: "memo", date: "calendar",
-  medal: "sports_medal", vertical_traffic_light: "traffic_light",
-};
+// Names of one character share its drawing, kept under the first of them.
+const FIRST = {};
+for (const [name, char] of Object.entries(CHARS)) FIRST[char] ??= name;
 
 let drawn = new Set();
 
 /** loadSprite learns which names the sprite has; without it characters are used. */
 export async function loadSprite(url) {
   try {
-    const doc = new DOMParser().parseFromString(await (await fetch(url)).text(), "image/svg+xml");
-    drawn = new Set([...doc.querySelectorAll("symbol")].map((s) => s.id.replace(/^e-/, "")));
+    const res = await fetch(url);
+    const text = res.ok ? await res.text() : "";
+    drawn = new Set([...text.matchAll(/<symbol id="e-([^"]+)"/g)].map((m) => m[1]));
   } catch {
     drawn = new Set();
   }
@@ -51,15 +51,15 @@ export async function loadSprite(url) {
 
 /** emoji returns a node for :name:. */
 export function emoji(name) {
-  const key = ALIAS[name] || name.replace(/::skin-tone-\d$/, "");
+  const char = Object.hasOwn(CHARS, name) ? CHARS[name] : "";
+  const key = FIRST[char];
   const label = `:${name}:`;
   if (drawn.has(key)) {
-    const img = use(`/page/emoji.svg#e-${key}`, "emoji");
+    const img = use(`/emoji.svg#e-${key}`, "emoji");
     img.setAttribute("role", "img");
     img.setAttribute("aria-label", label);
     return img;
   }
-  const char = CHARS[name];
   if (!char) return document.createTextNode(label);
   return h("span", { class: "emoji-char", role: "img", "aria-label": label, title: label, text: char });
 }
