@@ -23,6 +23,8 @@ const (
 // actionDef is an action of the format. A new action is one more entry in the
 // table below.
 type actionDef struct {
+	// about says what the action does, in a sentence for authors.
+	about   string
 	args    reflect.Type
 	timeout time.Duration
 	// expects lists what a step of this action may expect beside done.
@@ -68,7 +70,8 @@ var notYet = []ActionKind{
 
 var actions = map[ActionKind]actionDef{
 	ActCreateNamespace: {
-		args: reflect.TypeFor[CreateNamespaceArgs](), timeout: deleteTimeout,
+		about: "Makes the run's namespace. The first step of every scenario.",
+		args:  reflect.TypeFor[CreateNamespaceArgs](), timeout: deleteTimeout,
 		intent: func(w *world, st *step, in *Intent) error {
 			in.CreateNamespace = &CreateNamespace{Name: w.s.Namespace, Adopt: st.Args.(*CreateNamespaceArgs).Adopt}
 			return nil
@@ -79,36 +82,43 @@ var actions = map[ActionKind]actionDef{
 		kubectl: func(w *world, _ *step) string { return "kubectl create namespace " + w.s.Namespace },
 	},
 	ActCreateDeployment: {
-		args: reflect.TypeFor[CreateDeploymentArgs](), timeout: callTimeout, expects: "error",
+		about: "Makes what kubectl create deployment makes.",
+		args:  reflect.TypeFor[CreateDeploymentArgs](), timeout: callTimeout, expects: "error",
 		check: checkCreateDeployment, intent: intentCreateDeployment,
 		title: titleCreateDeployment, kubectl: kubectlCreateDeployment,
 	},
 	ActSetImage: {
-		args: reflect.TypeFor[SetImageArgs](), timeout: callTimeout, expects: "error",
+		about: "Changes a container's image, as kubectl set image does.",
+		args:  reflect.TypeFor[SetImageArgs](), timeout: callTimeout, expects: "error",
 		check: checkSetImage, intent: intentSetImage, seen: seenSetImage, title: titleSetImage, kubectl: kubectlSetImage,
 	},
 	ActRolloutStatus: {
-		args: reflect.TypeFor[RolloutStatusArgs](), timeout: rolloutTimeout, expects: "timeout,condition",
+		about: "Waits as kubectl rollout status does.",
+		args:  reflect.TypeFor[RolloutStatusArgs](), timeout: rolloutTimeout, expects: "timeout,condition",
 		check: checkRolloutStatus, decide: decideRollout, title: titleRolloutStatus, kubectl: kubectlRolloutStatus,
 		limit: func(st *step) time.Duration { return st.Args.(*RolloutStatusArgs).Timeout },
 	},
 	ActSnapshot: {
-		args: reflect.TypeFor[SnapshotArgs](), timeout: callTimeout,
+		about: "Keeps watches under at.STEP.",
+		args:  reflect.TypeFor[SnapshotArgs](), timeout: callTimeout,
 		check:  func(c *checker, st *step) { c.watchNames(st.Args.(*SnapshotArgs).Of, st.path+".snapshot.of") },
 		decide: func(*world, *step) progress { return progress{over: true} },
 		title:  func(*world, *step) lab.Text { return text.Both("scenario.do-snapshot") },
 	},
 	ActChoose: {
-		args: reflect.TypeFor[ChooseArgs](), timeout: callTimeout,
+		about: "Picks one live object of a list, the first by name.",
+		args:  reflect.TypeFor[ChooseArgs](), timeout: callTimeout,
 		check: checkChoose, decide: decideChoose, title: titleChoose,
 		kubectl: func(w *world, st *step) string { return w.kubectlGet([]string{st.Args.(*ChooseArgs).From}, "") },
 	},
 	ActDeletePod: {
-		args: reflect.TypeFor[DeletePodArgs](), timeout: callTimeout, expects: "error",
+		about: "Deletes a chosen Pod by UID.",
+		args:  reflect.TypeFor[DeletePodArgs](), timeout: callTimeout, expects: "error",
 		check: checkDeletePod, intent: intentDeletePod, title: titleDeletePod, kubectl: kubectlDeletePod,
 	},
 	ActUndo: {
-		args: reflect.TypeFor[UndoArgs](), timeout: callTimeout, expects: "error",
+		about: "Writes a Pod template back from a snapshot.",
+		args:  reflect.TypeFor[UndoArgs](), timeout: callTimeout, expects: "error",
 		check:  func(c *checker, st *step) { c.undo(st.Args.(*UndoArgs), st.path+".undo", st.scope) },
 		intent: func(w *world, st *step, in *Intent) error { return w.undo(st.Args.(*UndoArgs), in) },
 		title: func(w *world, st *step) lab.Text {
@@ -119,18 +129,21 @@ var actions = map[ActionKind]actionDef{
 		},
 	},
 	ActEvidence: {
-		args: reflect.TypeFor[EvidenceArgs](), timeout: reportTimeout,
+		about: "Posts spec, status, conditions, owners, Events and logs.",
+		args:  reflect.TypeFor[EvidenceArgs](), timeout: reportTimeout,
 		check: checkEvidence, intent: intentEvidence, title: titleEvidence,
 		kubectl: func(w *world, st *step) string { return w.kubectlGet(st.Args.(*EvidenceArgs).Of, " -o wide") },
 	},
 	ActDescribe: {
-		args: reflect.TypeFor[DescribeArgs](), timeout: reportTimeout,
+		about: "Posts kubectl's own description.",
+		args:  reflect.TypeFor[DescribeArgs](), timeout: reportTimeout,
 		check: checkDescribe, intent: intentDescribe,
 		title:   func(w *world, st *step) lab.Text { return same("describe " + w.plural(st.Args.(*DescribeArgs).Of)) },
 		kubectl: func(w *world, st *step) string { return w.kubectl("describe " + w.plural(st.Args.(*DescribeArgs).Of)) },
 	},
 	ActEvents: {
-		args: reflect.TypeFor[EventsArgs](), timeout: reportTimeout,
+		about: "Posts the namespace's Events in order of creation.",
+		args:  reflect.TypeFor[EventsArgs](), timeout: reportTimeout,
 		intent: func(_ *world, st *step, in *Intent) error {
 			in.Report = &Report{Of: []string{}, Reasons: st.Args.(*EventsArgs).Reasons}
 			return nil
@@ -141,7 +154,8 @@ var actions = map[ActionKind]actionDef{
 		},
 	},
 	ActRolloutHistory: {
-		args: reflect.TypeFor[RolloutHistoryArgs](), timeout: reportTimeout,
+		about: "Posts the revisions of a Deployment.",
+		args:  reflect.TypeFor[RolloutHistoryArgs](), timeout: reportTimeout,
 		check: func(c *checker, st *step) {
 			c.deployment(st.Args.(*RolloutHistoryArgs).Of, st.path+".rolloutHistory.of")
 		},
@@ -157,7 +171,8 @@ var actions = map[ActionKind]actionDef{
 		},
 	},
 	ActDeleteNamespace: {
-		args: reflect.TypeFor[DeleteNamespaceArgs](), timeout: deleteTimeout,
+		about: "Deletes the run's namespace and waits until it is gone.",
+		args:  reflect.TypeFor[DeleteNamespaceArgs](), timeout: deleteTimeout,
 		intent: func(w *world, _ *step, in *Intent) error {
 			in.DeleteNamespace = &DeleteNamespace{Name: w.s.Namespace, UID: w.s.NamespaceUID}
 			return nil
@@ -171,11 +186,13 @@ var actions = map[ActionKind]actionDef{
 		limit: func(st *step) time.Duration { return st.Args.(*DeleteNamespaceArgs).Timeout },
 	},
 	ActGet: {
-		args: reflect.TypeFor[GetArgs](), timeout: callTimeout, expects: "error",
+		about: "Reads one object; with expect it proves that it is gone.",
+		args:  reflect.TypeFor[GetArgs](), timeout: callTimeout, expects: "error",
 		check: checkGet, intent: intentGet, title: titleGet, kubectl: kubectlGetOne,
 	},
 	ActAssert: {
-		args: reflect.TypeFor[struct{}](), timeout: assertTimeout,
+		about: "A step that only asserts.",
+		args:  reflect.TypeFor[struct{}](), timeout: assertTimeout,
 		decide: func(*world, *step) progress { return progress{over: true} },
 		title:  titleAssert,
 	},
