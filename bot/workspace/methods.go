@@ -54,7 +54,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/{method}", s.handleAPI)
 	mux.HandleFunc("POST /api/{method}", s.handleAPI)
-	mux.HandleFunc("GET /link", s.handleSocket)
+	mux.HandleFunc("GET /link/", s.handleSocket)
 	mux.HandleFunc("POST /response/{id}", s.handleResponseURL)
 	mux.HandleFunc("POST /upload/v1/{ticket}", s.handleUpload)
 	mux.HandleFunc("GET /_workspace/files/{id}/{name}", s.handleFile)
