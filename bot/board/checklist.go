@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"labbot/bot/text"
-	"labbot/bot/trace"
 	"labbot/scenarios/engine"
 )
 
 var stepMark = map[engine.StepStatus]string{
-	engine.StepRunning: "⏳", engine.StepDone: "✅", engine.StepExpected: "✅",
-	engine.StepFailed: "❌", engine.StepSkipped: "➖",
+	engine.StepRunning: ":hourglass_flowing_sand:", engine.StepDone: ":white_check_mark:", engine.StepExpected: ":white_check_mark:",
+	engine.StepFailed: ":x:", engine.StepSkipped: ":white_circle:",
 }
 
 // checklist lists the phases. A phase that is over takes one line, with those of
@@ -26,7 +25,7 @@ func (v View) checklist() []string {
 		name := "*" + v.phaseName(phase) + "*"
 		switch {
 		case present:
-			l = append(l, "▶️ "+name)
+			l = append(l, ":arrow_forward: "+name)
 		case len(steps) == 0 && !v.passed(phase):
 			ahead = append(ahead, v.phaseName(phase))
 			continue
@@ -45,7 +44,7 @@ func (v View) checklist() []string {
 		}
 	}
 	if len(ahead) > 0 {
-		l = append(l, "▫️ "+strings.Join(ahead, " → "))
+		l = append(l, ":white_circle: "+strings.Join(ahead, " → "))
 	}
 	return l
 }
@@ -106,10 +105,10 @@ func phaseMark(steps []engine.StepState) string {
 		case engine.StepFailed:
 			return stepMark[s.Status]
 		case engine.StepRunning:
-			return "⏹"
+			return ":black_square_for_stop:"
 		}
 	}
-	return "✅"
+	return ":white_check_mark:"
 }
 
 func (v View) summary(steps []engine.StepState) string {
@@ -124,7 +123,7 @@ func (v View) summary(steps []engine.StepState) string {
 }
 
 func (v View) step(s engine.StepState) []string {
-	row := indent + cmp.Or(stepMark[s.Status], "⏳") + " " + v.stepTitle(s)
+	row := indent + cmp.Or(stepMark[s.Status], ":hourglass_flowing_sand:") + " " + v.stepTitle(s)
 	if s.Status == engine.StepExpected {
 		row += " – _" + text.T(v.Lang, "board.expected") + "_"
 	}
@@ -146,11 +145,11 @@ func (v View) step(s engine.StepState) []string {
 func checkMark(c engine.CheckState) string {
 	switch {
 	case c.Final && c.Value == engine.False:
-		return "❌"
+		return ":x:"
 	case c.Value == engine.True && (c.Final || c.Hold == 0 && c.Mode != "always" && c.Mode != "never"):
-		return "✅"
+		return ":white_check_mark:"
 	}
-	return "⏳"
+	return ":hourglass_flowing_sand:"
 }
 
 func (v View) check(c engine.CheckState) string {
@@ -165,72 +164,4 @@ func (v View) check(c engine.CheckState) string {
 		row += " " + Code(c.Detail, 160)
 	}
 	return row
-}
-
-// shownHops is how many lines of the trace the board has room for.
-const shownHops = 8
-
-// path is the live trace: the newest acts, those of one component in one second
-// on one line.
-func (v View) path() []string {
-	var rows [][]trace.Hop
-	for _, h := range v.Hops {
-		if n := len(rows); n > 0 && together(rows[n-1][0], h) {
-			rows[n-1] = append(rows[n-1], h)
-		} else {
-			rows = append(rows, []trace.Hop{h})
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	l := []string{"*" + text.T(v.Lang, "board.who-did-what") + "* · " + text.T(v.Lang, "board.delta-from")}
-	if hidden := len(rows) - shownHops; hidden > 0 {
-		l = append(l, "_"+text.N(v.Lang, "board.earlier", hidden)+"_")
-		rows = rows[hidden:]
-	}
-	for _, row := range rows {
-		l = append(l, v.hops(row))
-	}
-	return l
-}
-
-func together(a, b trace.Hop) bool {
-	return a.What == b.What && a.Component == b.Component && a.At.Equal(b.At) && a.Bad == b.Bad && a.Count == b.Count &&
-		(a.Detail == b.Detail || a.What == trace.CreatedPod)
-}
-
-// hops writes one row: `+3 s` *kubelet* what was done.
-func (v View) hops(row []trace.Hop) string {
-	h := row[0]
-	line := Code("+"+span(v.Lang, v.zero(), h.At), 20) + " *" + Escape(string(h.Component), 40) + "* "
-	if h.Bad {
-		line += "❌ "
-	}
-	line += text.T(v.Lang, "trace."+h.What, "object", names(row), "detail", Code(h.Detail, 90))
-	if h.By != "" {
-		line += " ← " + Code(h.By, 40)
-	}
-	if h.Count > 1 {
-		line += " *×" + count(h.Count) + "*"
-	}
-	return line
-}
-
-// names lists the objects of a row; from the second on their ends tell enough.
-func names(row []trace.Hop) string {
-	var all []string
-	for i, h := range row {
-		_, name, _ := strings.Cut(h.Object, "/")
-		if i > 0 {
-			name = name[strings.LastIndex(name, "-")+1:]
-			name = "…" + name
-		}
-		if i == 4 {
-			all = append(all, "+"+count(len(row)-i))
-			break
-		}
-		all = append(all, Code(name, 80))
-	}
-	return strings.Join(all, ", ")
 }

@@ -25,8 +25,10 @@ func (p *page) add(b slack.Block, size int) bool {
 	return true
 }
 
-func (p *page) header(s string) {
-	t := plain(s, limitHeader)
+// header has a mark of ours in front, so that emoji codes are drawn in it.
+func (p *page) header(mark, s string) {
+	t := plain(mark+" "+s, limitHeader)
+	*t.Emoji = true
 	p.add(slack.NewHeaderBlock(t), runes(t.Text))
 }
 

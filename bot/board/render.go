@@ -139,7 +139,7 @@ func (v View) verdict() Message {
 	var proof []string
 	for _, c := range v.State.Oracle {
 		if c.Value == engine.True {
-			proof = append(proof, "✅ "+v.check(c))
+			proof = append(proof, ":white_check_mark: "+v.check(c))
 		}
 	}
 	if len(proof) > 0 && (v.State.Outcome == engine.Passed || v.State.Outcome == engine.PassedWithNote) {

@@ -15,8 +15,8 @@ import (
 )
 
 var outcomeMark = map[engine.Outcome]string{
-	"": "🔬", engine.Passed: "✅", engine.PassedWithNote: "✅", engine.Failed: "❌",
-	engine.TimedOut: "⌛", engine.Stopped: "⏹", engine.Infrastructure: "⚠️",
+	"": ":microscope:", engine.Passed: ":white_check_mark:", engine.PassedWithNote: ":white_check_mark:", engine.Failed: ":x:",
+	engine.TimedOut: ":hourglass:", engine.Stopped: ":black_square_for_stop:", engine.Infrastructure: ":warning:",
 }
 
 // board is the root message. It reads from the top: what this is, where it runs,
@@ -24,7 +24,7 @@ var outcomeMark = map[engine.Outcome]string{
 func (v View) board() Message {
 	p := newPage()
 	v.reserveFoot(p)
-	p.header(v.mark() + " " + v.Title.In(v.Lang))
+	p.header(v.mark(), v.Title.In(v.Lang))
 	p.context(v.where()...)
 	p.lines(v.headline()...)
 	if v.Position == 0 {
@@ -40,11 +40,11 @@ func (v View) board() Message {
 func (v View) mark() string {
 	switch {
 	case v.Position > 0:
-		return "🕓"
+		return ":clock3:"
 	case v.Trouble != "":
-		return "⚠️"
+		return ":warning:"
 	case v.State.Outcome == "" && v.State.Phase == engine.Fix:
-		return "🔧"
+		return ":wrench:"
 	}
 	return outcomeMark[v.State.Outcome]
 }
@@ -92,7 +92,7 @@ func (v View) headline() []string {
 	case v.State.Outcome != "":
 		l = append(l, v.outcomeLines()...)
 		if v.State.Cleaned == engine.CleanUnknown {
-			l = append(l, "🧹 "+text.T(v.Lang, "board.now-cleanup"))
+			l = append(l, ":broom: "+text.T(v.Lang, "board.now-cleanup"))
 		}
 		return l
 	case v.State.Phase == engine.Fix:
