@@ -25,17 +25,22 @@ type away struct {
 	due   bool      // the claim is to be renewed and the inputs read
 	since time.Time // when the log stopped answering; zero while it does
 	retry time.Time
-	err   error
 	// abandoned says that the run ends here without the log.
 	abandoned bool
 	until     time.Time
+}
+
+// waits tells whether it is too early to ask a log that is away once more. The
+// namespace of an abandoned run does not wait for the log.
+func (w *worker) waits() bool {
+	return !w.away.since.IsZero() && w.r.now().Before(w.away.retry) && !w.away.abandoned
 }
 
 // stayAway waits for the log. Meanwhile nothing is done to the cluster: what is
 // not recorded must not happen. The world is read again when the log is back.
 func (w *worker) stayAway(err error) {
 	now := w.r.now()
-	w.away.err, w.away.retry = err, now.Add(awayRetry)
+	w.away.retry = now.Add(awayRetry)
 	if w.away.since.IsZero() {
 		w.away.since = now
 		w.logger.Warn("the log is away, the run waits", zap.Error(err))
@@ -54,7 +59,7 @@ func (w *worker) back() {
 		return
 	}
 	w.logger.Info("the log is back", zap.Duration("away", w.r.now().Sub(w.away.since)))
-	w.away.since, w.away.err = time.Time{}, nil
+	w.away.since = time.Time{}
 	w.setTrouble(trouble{})
 	w.wakeForInputs()
 }

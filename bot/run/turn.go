@@ -17,6 +17,9 @@ import (
 // turn does all that can be done now. It returns an error when the worker must
 // stop; a log that is away is not one.
 func (w *worker) turn(ctx context.Context) error {
+	if w.waits() {
+		return nil
+	}
 	err := w.tryTurn(ctx)
 	switch {
 	case err == nil:
@@ -39,9 +42,6 @@ func (w *worker) turn(ctx context.Context) error {
 func (w *worker) tryTurn(ctx context.Context) error {
 	if w.away.abandoned {
 		return w.settleAbandoned(ctx)
-	}
-	if !w.away.since.IsZero() && w.r.now().Before(w.away.retry) {
-		return w.away.err
 	}
 	asked := w.wantInputs()
 	if asked {
