@@ -74,7 +74,8 @@ function drawThread(p) {
     composer.open({ channel: state.channel, thread: p.ts, name: label() });
   }
   const all = replies(state.channel, p.ts);
-  list.show(all, { me: state.me, rootDivider: all.length > 1 ? t("replies", { n: all.length - 1 }) : null });
+  const count = all.filter((m) => !m.ephemeral).length - 1;
+  list.show(all, { me: state.me, rootDivider: count > 0 ? t("replies", { n: count }) : null });
   if (p.compose) {
     p.compose = false;
     composer.focus();
