@@ -226,6 +226,12 @@ func history(change ...func(*appsv1.Deployment)) []runtime.Object {
 	return []runtime.Object{namespace(), broken, set("a", "1", "nginx:1.29-alpine"), set("b", "2", "nginx:nope")}
 }
 
+// adopted gives the ReplicaSet of revision 1 to another Deployment.
+func adopted(objects []runtime.Object) []runtime.Object {
+	objects[2].(*appsv1.ReplicaSet).OwnerReferences[0].UID = "another"
+	return objects
+}
+
 // undoIntent returns to an image, with the template as it comes out of storage:
 // plain JSON, whole numbers as float64.
 func undoIntent(t *testing.T, image string) engine.Intent {
@@ -259,10 +265,11 @@ func TestUndo(t *testing.T) {
 		"already there":   {history(), "nginx:nope", engine.ResultDone, "", "already, revision 2", 0, "nginx:nope"},
 		"paused": {history(func(d *appsv1.Deployment) { d.Spec.Paused = true }), "nginx:1.29-alpine", engine.ResultFailed, "",
 			"you cannot rollback a paused deployment; resume it first", 0, "nginx:nope"},
-		"history lost":     {history()[:2], "nginx:1.29-alpine", engine.ResultFailed, "NotFound", "no ReplicaSet of deployment \"web\" holds", 0, "nginx:nope"},
-		"never was":        {history(), "nginx:1.0", engine.ResultFailed, "NotFound", "nothing to roll back to", 0, "nginx:nope"},
-		"deployment is no": {history()[:1], "nginx:1.29-alpine", engine.ResultFailed, "NotFound", `"web" not found`, 0, ""},
-		"another UID":      {history(func(d *appsv1.Deployment) { d.UID = "v" }), "nginx:1.29-alpine", engine.ResultFailed, "Conflict", "another one now", 0, "nginx:nope"},
+		"history lost":                 {history()[:2], "nginx:1.29-alpine", engine.ResultFailed, "NotFound", "no ReplicaSet of deployment \"web\" holds", 0, "nginx:nope"},
+		"held by another's ReplicaSet": {adopted(history()), "nginx:1.29-alpine", engine.ResultFailed, "NotFound", "nothing to roll back to", 0, "nginx:nope"},
+		"never was":                    {history(), "nginx:1.0", engine.ResultFailed, "NotFound", "nothing to roll back to", 0, "nginx:nope"},
+		"deployment is no":             {history()[:1], "nginx:1.29-alpine", engine.ResultFailed, "NotFound", `"web" not found`, 0, ""},
+		"another UID":                  {history(func(d *appsv1.Deployment) { d.UID = "v" }), "nginx:1.29-alpine", engine.ResultFailed, "Conflict", "another one now", 0, "nginx:nope"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // one waits for a controller that is not there
