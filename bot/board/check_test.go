@@ -48,12 +48,12 @@ type checker struct {
 }
 
 func (c *checker) that(ok bool, format string, args ...any) {
-	for i, a := range args {
-		if s, long := a.(string); long {
-			args[i] = cut(s, 200)
-		}
-	}
 	if !ok {
+		for i, a := range args {
+			if s, is := a.(string); is {
+				args[i] = cut(s, 200)
+			}
+		}
 		c.problems = append(c.problems, fmt.Sprintf(format, args...))
 	}
 }
