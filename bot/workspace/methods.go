@@ -5,15 +5,13 @@ import "net/http"
 var readScopes = []string{"channels:read", "groups:read", "im:read", "mpim:read"}
 var historyScopes = []string{"channels:history", "groups:history", "im:history", "mpim:history"}
 
-// methods is the API table: who may call, how often, and what must be there.
+// methodTable is the API: who may call, how often, and what must be there.
 // Tiers are calls per minute; the special ones have limits of their own.
-var methods map[string]method
-
-func init() { //nolint:gochecknoinits // the table and its handlers refer to each other
+func methodTable() map[string]method {
 	gone := map[string]string{"channel": "channel_not_found"}
 	one := func(scope string) []string { return []string{scope} }
 	need := func(name string) map[string]string { return map[string]string{name: ""} }
-	methods = map[string]method{
+	return map[string]method{
 		"apps.connections.open":        {tier: 50, app: true, run: connectionsOpen},
 		"auth.test":                    {run: authTest},
 		"bots.info":                    {tier: 50, scopes: one("users:read"), run: botsInfo},

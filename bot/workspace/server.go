@@ -40,6 +40,7 @@ type Server struct {
 	homes     map[string]*view
 	triggers  map[string]*trigger
 	responses map[string]*responseURL
+	methods   map[string]method
 	limits    *limiter
 	sockets   []*socket
 	nextSock  int
@@ -54,6 +55,7 @@ type Server struct {
 	nextFault int
 	held      *heldFrame
 	saving    *time.Timer
+	saveTook  time.Duration
 	saveMu    sync.Mutex // one writer of the state file at a time; taken before mu
 }
 
@@ -67,7 +69,7 @@ func New(opt Options) (*Server, error) {
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{},
 		tickets: map[string]time.Time{}, pending: map[string]*envelope{},
 		calls: ring[call]{size: 10_000}, sent: ring[sentRecord]{size: 10_000},
-		limits: newLimiter(opt.RateLimits),
+		methods: methodTable(), limits: newLimiter(opt.RateLimits),
 	}
 	s.stream.changed = make(chan struct{})
 	s.stop, s.cancel = context.WithCancel(context.Background())
@@ -201,7 +203,7 @@ func (r *ring[T]) add(item T) int {
 		r.first = 1
 	}
 	r.items = append(r.items, item)
-	if len(r.items) >= 2*r.size {
+	if len(r.items) >= r.size+r.size/4+1 {
 		r.first += len(r.items) - r.size
 		r.items = append([]T(nil), r.items[len(r.items)-r.size:]...)
 	}

@@ -24,7 +24,9 @@ func (s *Server) dirty() {
 	if s.opt.StateFile == "" || s.saving != nil || s.stop.Err() != nil {
 		return
 	}
-	s.saving = time.AfterFunc(s.opt.Timing.Save, func() {
+	// A long history takes long to encode, and the mutex is held for it: the
+	// longer it took, the rarer it is done.
+	s.saving = time.AfterFunc(max(s.opt.Timing.Save, 20*s.saveTook), func() {
 		s.mu.Lock()
 		s.saving = nil
 		s.mu.Unlock()
@@ -42,7 +44,9 @@ func (s *Server) save() error {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	s.mu.Lock()
+	began := time.Now()
 	raw, err := json.Marshal(snapshot{Version: snapshotVersion, Channels: s.channels, Files: s.files, Homes: s.homes})
+	s.saveTook = time.Since(began)
 	s.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("encode the workspace state: %w", err)

@@ -62,16 +62,21 @@ func (s *Server) handleSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.wg.Done()
 	// Slack clients send https://api.slack.com as their Origin; the ticket is the key here.
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	sock := &socket{out: make(chan []byte, socketQueue), done: make(chan struct{})}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true,
+		OnPingReceived:     func(context.Context, []byte) bool { return !s.isFrozen(sock) },
+	})
 	if err != nil {
 		return // Accept has answered
 	}
-	conn.SetReadLimit(4 * ackLimit) // the real limit is checked with Slack's own words
-	s.serveSocket(conn, r.URL.Query().Get("debug_reconnects") == "true")
+	sock.conn = conn
+	sock.conn.SetReadLimit(4 * ackLimit) // the real limit is checked with Slack's own words
+	s.serveSocket(sock, r.URL.Query().Get("debug_reconnects") == "true")
 }
 
-func (s *Server) serveSocket(conn *websocket.Conn, short bool) {
-	sock := &socket{conn: conn, out: make(chan []byte, socketQueue), done: make(chan struct{})}
+func (s *Server) serveSocket(sock *socket, short bool) {
+	conn := sock.conn
 	ctx, cancel := context.WithCancel(s.stop)
 	defer cancel()
 	if !s.join(sock, short) {

@@ -210,7 +210,7 @@ func TestEnvelopesHaveTheFieldsOfTheSamples(t *testing.T) {
 		got[name] = f
 		return f
 	}
-	async := func(path string, body obj) { go s.act(t, path, body) }
+	async := func(path string, body obj) { later(func() obj { o, _ := s.act(t, path, body); return o }) }
 
 	async("command", with(obj{"text": "/lab x"}))
 	trigger := inside(next("03_slash_command"), "payload.trigger_id").(string)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-const streamBuffer = 4096
+const streamBuffer = 2048
 
 // event is one server-sent event and who may see it.
 type event struct {
