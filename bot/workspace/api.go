@@ -106,7 +106,9 @@ func (s *Server) handleAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if m, ok := s.methods[name]; ok {
-		w.Header().Set("X-Accepted-OAuth-Scopes", strings.Join(m.scopes, ","))
+		if len(m.scopes) > 0 {
+			w.Header().Set("X-Accepted-OAuth-Scopes", strings.Join(m.scopes, ","))
+		}
 		w.Header().Set("X-OAuth-Scopes", s.scopeList())
 	}
 	writeJSON(w, status, answer)

@@ -3,12 +3,38 @@ package workspace
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 func (s *Server) subscribed(name string) bool { return slices.Contains(s.app.Events, name) }
 
+// eventsPerHour is Slack's ceiling per workspace and app; above it the inner
+// events are dropped and the app is told once a minute.
+const eventsPerHour = 30_000
+
+// overRate counts an event and says whether it is one too many.
+func (s *Server) overRate() bool {
+	now := s.now()
+	if now.Sub(s.eventHour) >= time.Hour {
+		s.eventHour, s.eventCount = now, 0
+	}
+	if s.eventCount++; s.eventCount <= eventsPerHour {
+		return false
+	}
+	if minute := now.Unix() / 60 * 60; minute != s.eventTold {
+		s.eventTold = minute
+		s.send("events_api", "app_rate_limited", obj{
+			"token": "local-verification-token", "type": "app_rate_limited", "team_id": s.opt.Team.ID, "minute_rate_limited": minute, "api_app_id": s.app.ID,
+		}, false)
+	}
+	return true
+}
+
 // appEvent sends one Events API event.
 func (s *Server) appEvent(inner obj) {
+	if !s.opt.RateLimits.Off && s.overRate() {
+		return
+	}
 	kind, _ := inner["type"].(string)
 	eventID := "Ev0" + randomFrom(upperAlnum, 8)
 	s.send("events_api", kind, obj{

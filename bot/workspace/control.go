@@ -42,7 +42,7 @@ func (s *Server) controlRoutes(mux *http.ServeMux) {
 	reads := map[string]func(request) (any, *controlError){
 		"users": s.readUsers, "app": s.readApp, "channels": s.readChannels, "messages": s.readMessages, "views": s.readViews,
 		"home": s.readHome, "commands": s.readCommands, "calls": s.readCalls, "envelopes": s.readEnvelopes, "health": s.readHealth,
-		"search": s.readSearch, "faults": s.readFaults,
+		"search": s.readSearch, "threads": s.readThreads, "faults": s.readFaults,
 	}
 	acts := map[string]func(request) (obj, *controlError){
 		"command": s.actCommand, "click": s.actClick, "options": s.actOptions, "message": s.actMessage, "submit": s.actSubmit,

@@ -182,3 +182,26 @@ func TestPageAndDeepLink(t *testing.T) {
 		}
 	}
 }
+
+func TestThreadList(t *testing.T) {
+	s := start(t)
+	say := func(channel, thread string) string {
+		return s.do(t, "message", obj{"user": "amir", "channel": channel, "text": "x", "thread_ts": thread})["ts"].(string)
+	}
+	a, b := say("general", ""), say("k8s-fundamentals", "")
+	say("general", a)
+	say("k8s-fundamentals", b)
+	say("general", "") // has no replies
+	private := say("@labbot", "")
+	say("@labbot", private)
+	got := ""
+	for _, m := range s.read(t, "threads?as=lena") {
+		got += m["ts"].(string) + " "
+	}
+	if got != b+" "+a+" " {
+		t.Errorf("threads = %s, want %s %s", got, b, a)
+	}
+	if n := len(s.read(t, "threads?channel=general")); n != 1 {
+		t.Errorf("%d threads in general, want 1", n)
+	}
+}

@@ -82,6 +82,34 @@ func (s *Server) readSearch(r request) (any, *controlError) {
 	return out, nil
 }
 
+// readThreads gives the roots that have replies, the latest reply first: of one
+// channel, or of all that the person can see.
+func (s *Server) readThreads(r request) (any, *controlError) {
+	var roots []*message
+	for _, c := range s.channels {
+		if (r.channel != nil && c != r.channel) || (r.user != nil && !c.visible(r.user.ID)) {
+			continue
+		}
+		for root := range c.threads {
+			if m := c.find(root); m != nil {
+				roots = append(roots, m)
+			}
+		}
+	}
+	latest := func(m *message) string { l := s.channelByID(m.Channel).replies(m.TS); return l[len(l)-1].TS }
+	slices.SortFunc(roots, func(a, b *message) int {
+		if after(latest(a), latest(b)) {
+			return -1
+		}
+		return 1
+	})
+	out := []obj{}
+	for _, m := range roots[:min(len(roots), r.number("limit", 50, 200))] {
+		out = append(out, s.screen(m, r.as()))
+	}
+	return out, nil
+}
+
 // blockText is all text in blocks, for search.
 func blockText(value any) string {
 	var b strings.Builder

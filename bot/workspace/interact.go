@@ -39,9 +39,11 @@ func (s *Server) actCommand(r request) (obj, *controlError) {
 	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(r.str("text")), " ")
 	s.mu.Lock()
-	cmd := s.commandByName(word)
+	cmd, member := s.commandByName(word), r.channel.member(r.user.ID)
 	s.mu.Unlock()
 	switch {
+	case !member:
+		return nil, refused("not_in_channel", "Join the channel first.")
 	case cmd == nil:
 		return nil, s.tell(r, "unknown_command", fmt.Sprintf("%s is not a valid command. In Slack, all messages that start with the \"/\" character are interpreted as commands.", s.escape(word, false)))
 	case r.str("thread_ts") != "":

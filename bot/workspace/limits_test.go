@@ -74,3 +74,47 @@ func TestTimestampsGrowWhileTheClockStands(t *testing.T) {
 		last = ts
 	}
 }
+
+func TestEventsCeiling(t *testing.T) {
+	now := newClock()
+	s := start(t, func(o *Options) { o.RateLimits, o.Clock = RateLimits{}, now.now })
+	s.mu.Lock()
+	s.eventHour, s.eventCount = now.now(), eventsPerHour
+	s.mu.Unlock()
+	c := s.dial(t)
+	for range 3 {
+		s.do(t, "message", obj{"user": "amir", "channel": "general", "text": "@labbot hi"})
+	}
+	f := c.next()
+	if inside(f, "payload.type") != "app_rate_limited" || inside(f, "payload.event") != nil {
+		t.Errorf("frame = %v", f)
+	}
+	c.ack(f, "")
+	now.advance(time.Hour)
+	s.do(t, "message", obj{"user": "amir", "channel": "general", "text": "@labbot again"})
+	if f := c.next(); inside(f, "payload.event.type") != "app_mention" {
+		t.Errorf("in the next hour: %v", f)
+	}
+}
+
+func TestTextLengths(t *testing.T) {
+	s := start(t)
+	o := s.must(t, "chat.postMessage", "channel", s.class(), "text", long(40_001))
+	if o["warning"] != "message_truncated" || len([]rune(inside(o, "message.text").(string))) != 40_000 {
+		t.Errorf("40,001 characters: warning %v", o["warning"])
+	}
+	if o := s.must(t, "chat.postMessage", "channel", s.class(), "text", long(40_000)); o["warning"] != nil {
+		t.Errorf("40,000 characters: warning %v", o["warning"])
+	}
+	amir := s.person("amir").ID
+	if o := s.api(t, "chat.postEphemeral", "channel", s.class(), "user", amir, "text", long(40_001)); o["error"] != "msg_too_long" {
+		t.Errorf("ephemeral of 40,001: %v", o["error"])
+	}
+	s.must(t, "chat.postMessage", "channel", s.class(), "markdown_text", long(12_000))
+	if o := s.api(t, "chat.postMessage", "channel", s.class(), "markdown_text", long(12_001)); o["error"] != "msg_too_long" {
+		t.Errorf("markdown_text of 12,001: %v", o["error"])
+	}
+	if o := s.api(t, "chat.postMessage", "channel", s.class(), "attachments", times(101, `{"text":"x"}`)); o["error"] != "too_many_attachments" {
+		t.Errorf("101 attachments: %v", o["error"])
+	}
+}

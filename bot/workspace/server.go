@@ -53,10 +53,15 @@ type Server struct {
 	sent      ring[sentRecord]
 	faults    []*fault
 	nextFault int
-	held      *heldFrame
-	saving    *time.Timer
-	saveTook  time.Duration
-	saveMu    sync.Mutex // one writer of the state file at a time; taken before mu
+
+	eventHour  time.Time
+	eventCount int   // events in that hour
+	eventTold  int64 // the minute in which the app was told of too many
+
+	held     *heldFrame
+	saving   *time.Timer
+	saveTook time.Duration
+	saveMu   sync.Mutex // one writer of the state file at a time; taken before mu
 }
 
 // New builds a workspace and opens its listener, so that URL is known at once.
