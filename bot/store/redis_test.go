@@ -19,14 +19,14 @@ import (
 
 // server is a redis-server of this test's own, on a free loopback port.
 type server struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	port int
 	cmd  *exec.Cmd
 }
 
 // startServer starts a redis-server with append-only persistence.
-func startServer(t *testing.T, args ...string) *server {
+func startServer(t testing.TB, args ...string) *server {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -41,7 +41,7 @@ func startServer(t *testing.T, args ...string) *server {
 	return s
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *server) open() *store.Store {
 }
 
 // eventually repeats try until it is true, at most 20 s.
-func eventually(t *testing.T, what string, try func() bool) {
+func eventually(t testing.TB, what string, try func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

@@ -13,7 +13,10 @@ import (
 // Short is a program of a few steps, for tests in real time: it makes the
 // namespace, waits for anybody's button or stop, and takes the namespace away.
 // Each new generation of the watched Deployment is noted as a fact.
-type Short struct{}
+type Short struct {
+	// Parallel gives each run a namespace of its own.
+	Parallel bool
+}
 
 var (
 	_ run.Program = Short{}
@@ -24,9 +27,13 @@ var (
 func (s Short) Program(string, int) (run.Program, error) { return s, nil }
 
 // Start begins in prepare.
-func (Short) Start(a engine.StartArgs) (engine.State, error) {
+func (s Short) Start(a engine.StartArgs) (engine.State, error) {
+	namespace := "k8s-m01"
+	if s.Parallel {
+		namespace += "-" + string(a.Run)
+	}
 	return engine.State{
-		Run: a.Run, Scenario: "short", Version: 1, Namespace: "k8s-m01", StartedAt: a.At, Deadline: a.At.Add(time.Hour),
+		Run: a.Run, Scenario: "short", Version: 1, Namespace: namespace, StartedAt: a.At, Deadline: a.At.Add(time.Hour),
 		Phase: engine.Prepare, PhaseStarted: a.At, Params: map[string]any{}, WakeAt: a.At,
 	}, nil
 }
