@@ -234,6 +234,7 @@ func (c *cluster) nodeReady(name string) func(context.Context) error {
 			if err != nil {
 				return err
 			}
+			cfg.QPS = -1 // asked often, by one caller, for a few seconds
 			if client, err = kubernetes.NewForConfig(cfg); err != nil {
 				return err
 			}

@@ -59,9 +59,14 @@ func (c *child) run() {
 	defer close(c.ended)
 	defer c.log.Close()
 	backOff := firstBackOff
-	for {
+	for first := true; ; first = false {
 		started := time.Now()
+		ctx, ended := context.WithTimeout(context.Background(), time.Minute)
+		if !first {
+			go c.announce(ctx, started)
+		}
 		err := c.once()
+		ended()
 		if c.isStopped() {
 			c.note(c.name, "stopped", c.restarts)
 			return
@@ -78,7 +83,6 @@ func (c *child) run() {
 			return
 		}
 		backOff = min(2*backOff, maxBackOff)
-		go c.announce()
 	}
 }
 
@@ -103,12 +107,10 @@ func (c *child) once() error {
 	return fmt.Errorf("exit status 0")
 }
 
-// announce tells when a restarted process is ready again.
-func (c *child) announce() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	started := time.Now()
-	if c.ready(ctx) == nil {
+// announce tells when a restarted process is ready again. The context ends with
+// the process.
+func (c *child) announce(ctx context.Context, started time.Time) {
+	if c.ready(ctx) == nil && ctx.Err() == nil {
 		c.note(c.name, "ready", c.restarts)
 		c.say("%s ready again in %.1fs", c.name, time.Since(started).Seconds())
 	}

@@ -87,8 +87,8 @@ func (p *Plan) controllerManager() Component {
 			"--service-account-private-key-file=" + p.signing.Key,
 			"--allocate-node-cidrs=true", "--cluster-cidr=" + PodCIDR, "--service-cluster-ip-range=" + ServiceCIDR,
 			"--cluster-name=lab",
-			// Nodes of this cluster do not come from a cloud or a bootstrap token.
-			"--controllers=*,-bootstrap-signer-controller,-token-cleaner-controller,-cloud-node-lifecycle-controller,-node-route-controller,-service-lb-controller",
+			// Nodes of this cluster do not join by a bootstrap token.
+			"--controllers=*,-bootstrap-signer-controller,-token-cleaner-controller",
 		},
 		Env:    []string{"GOMEMLIMIT=160MiB", "GOGC=50"},
 		Health: "https://127.0.0.1:10257/healthz",

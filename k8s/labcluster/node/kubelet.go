@@ -76,6 +76,7 @@ func Run(ctx context.Context, c Config) error {
 	cfg.FailSwapOn = false
 	// There are no cgroups to manage and no disk of its own to protect.
 	cfg.CgroupsPerQOS = false
+	cfg.FailCgroupV1 = false
 	cfg.EnforceNodeAllocatable = nil
 	cfg.EvictionHard = map[string]string{"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%", "imagefs.inodesFree": "0%"}
 	cfg.ImageGCHighThresholdPercent = 100
