@@ -63,8 +63,9 @@ func (v View) phases() []engine.Phase {
 		reached[s.Phase] = true
 	}
 	return slices.DeleteFunc(slices.Clone(order), func(p engine.Phase) bool {
-		if v.State.Outcome != "" && !reached[p] { // it will not come any more
-			return !v.passed(p) || !slices.Contains(v.Phases, p)
+		if v.State.Outcome != "" && !reached[p] { // most will not come any more
+			comes := v.passed(p) || p == engine.Cleanup && v.State.Cleaned == engine.CleanUnknown
+			return !comes || !slices.Contains(v.Phases, p)
 		}
 		return !reached[p] && !slices.Contains(v.Phases, p)
 	})

@@ -131,7 +131,7 @@ func TestSecretsStayOut(t *testing.T) {
 	}}
 	ev.Events = append(ev.Events, engine.Event{Type: "Warning", Reason: "Failed", Message: "pull from https://bot:" + secret + "@registry/v2 failed, Bearer " + secret})
 	describes := map[string]string{
-		"Pod/web-7c5ddbdf54-tq8dv":      "Containers:\n  nginx:\n    Environment:\n      DB_PASSWORD:  " + secret + "\n      FROM_SECRET:  <set to the key 'x' in secret 'db'>\n      MODE:  lesson\n    Mounts:  <none>\n",
+		"Pod/web-7c5ddbdf54-tq8dv":      "Containers:\n  nginx:\n    Environment:\n      DB_PASSWORD:  first\n                    " + secret + "\n      FROM_SECRET:  <set to the key 'x' in secret 'db'>\n      MODE:  lesson\n    Mounts:  <none>\n",
 		"Secret/db":                     "password: " + secret,
 		"logs Pod/web-7c5ddbdf54-tq8dv": "start password=" + secret + "\n-----BEGIN RSA PRIVATE KEY-----\n" + secret,
 	}

@@ -53,29 +53,33 @@ func harmless(name, value string) bool {
 	return sentence && !strings.Contains(name, "pass") && !strings.Contains(name, "pwd")
 }
 
+// variable matches a row of kubectl's "Environment:" list.
+var variable = regexp.MustCompile(`^( +[^\s:][^:]*:)( +)(.*)$`)
+
 // redactEnvironment masks the values of an "Environment:" list in kubectl's
-// description, which prints plain values as they are.
+// description, which prints plain values as they are, over several rows if they
+// have several lines.
 func redactEnvironment(s string) string {
-	rows := strings.Split(s, "\n")
-	depth := -1
-	for i, row := range rows {
+	var out []string
+	depth, hiding := -1, -1 // indent of the list, and of the variable being hidden
+	for row := range strings.SplitSeq(s, "\n") {
 		indent := len(row) - len(strings.TrimLeft(row, " "))
-		if depth >= 0 && (indent <= depth || row == "") {
-			depth = -1
-		}
-		if strings.HasPrefix(strings.TrimSpace(row), "Environment:") {
-			depth = indent
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(row), "Environment:"):
+			depth, hiding = indent, -1
+		case depth >= 0 && row != "" && indent <= depth:
+			depth, hiding = -1, -1
+		case depth >= 0 && hiding >= 0 && (row == "" || indent > hiding):
 			continue
+		case depth >= 0:
+			hiding = -1
+			if m := variable.FindStringSubmatch(row); m != nil && secretName.MatchString(m[1]) && m[3] != "" && !strings.HasPrefix(m[3], "<set to") {
+				row, hiding = m[1]+m[2]+mask, indent
+			}
 		}
-		name, value, ok := strings.Cut(row, ":")
-		if depth < 0 || !ok || strings.HasPrefix(strings.TrimSpace(value), "<") {
-			continue
-		}
-		if secretName.MatchString(name) && strings.TrimSpace(value) != "" {
-			rows[i] = name + ": " + mask
-		}
+		out = append(out, row)
 	}
-	return strings.Join(rows, "\n")
+	return strings.Join(out, "\n")
 }
 
 // maskEnv hides the value of an environment variable whose name sounds secret;
