@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -119,7 +121,10 @@ func demo(ctx context.Context, o demoOptions) (err error) {
 	// The workspace outlives the bot, so that the bot's last words get there.
 	wsCtx, stopWorkspace := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkspace()
-	ws := workspace.New(workspaceOptions(ln, o.data, lang, library{registry}.infos(), logger))
+	ws, err := workspace.New(workspaceOptions(ln, o.data, lang, library{registry}.infos(), logger))
+	if err != nil {
+		return err
+	}
 	served = true
 	wsDone := make(chan error, 1)
 	go func() { wsDone <- ws.Run(wsCtx) }()
@@ -201,7 +206,7 @@ func awaitConnected(ctx context.Context, ws *workspace.Server) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if ws.Connected() {
+		if connected(ctx, ws.URL()) {
 			return nil
 		}
 		select {
@@ -210,6 +215,23 @@ func awaitConnected(ctx context.Context, ws *workspace.Server) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// connected asks the workspace as anybody can.
+func connected(ctx context.Context, url string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_workspace/health", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	var h struct {
+		Connected bool `json:"app_connected"`
+	}
+	return json.NewDecoder(resp.Body).Decode(&h) == nil && h.Connected
 }
 
 func openPage(url string, logger *zap.Logger) {

@@ -74,7 +74,7 @@ func demoCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Logg
 	}
 	p.say("demo.cluster-ready", "seconds", fmt.Sprintf("%.1f", time.Since(begun).Seconds()), "kubeconfig", kubeconfig)
 	go watchChild(c, p, "demo.cluster-died")
-	return cluster, func() { cluster.Close(); c.stop() }, nil
+	return cluster, c.stop, nil
 }
 
 // watchChild says so when a child ends that should not have.
@@ -103,10 +103,12 @@ func findLabcluster(given string) (string, error) {
 
 // givenCluster opens somebody's cluster, once its context's name was given back.
 func givenCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Logger) (*k8s.Cluster, func(), error) {
-	name, server, err := k8s.ContextOf(o.kubeconfig)
+	// Opening reads the file; the cluster itself is not asked before the yes.
+	cluster, err := openCluster(o.kubeconfig, "")
 	if err != nil {
 		return nil, nil, err
 	}
+	name, server := cluster.Place()
 	typed := o.yesContext
 	if typed == "" {
 		p.say("demo.confirm", "context", name, "server", server)
@@ -117,18 +119,13 @@ func givenCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Log
 	if typed != name {
 		return nil, nil, errors.New(text.T(p.lang, "demo.not-confirmed", "context", name))
 	}
-	cluster, err := openCluster(o.kubeconfig, name)
-	if err != nil {
-		return nil, nil, err
-	}
 	pctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := cluster.Ping(pctx); err != nil {
-		cluster.Close()
 		return nil, nil, fmt.Errorf("%s: %w", server, err)
 	}
 	p.say("demo.cluster-given", "context", name, "server", server)
-	return cluster, cluster.Close, nil
+	return cluster, func() {}, nil
 }
 
 // readLine reads one line without outliving ctx.

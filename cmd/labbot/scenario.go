@@ -156,7 +156,6 @@ func scenarioRun(ctx context.Context, name string, o scenarioRunOptions) error {
 	if err != nil {
 		return err
 	}
-	defer cluster.Close()
 	logger := zap.NewNop()
 	st, err := store.OpenInProcess(logger)
 	if err != nil {

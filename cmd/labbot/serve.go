@@ -63,7 +63,6 @@ func serve(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	defer cluster.Close()
 	var signedIn atomic.Bool
 	stopHealth, err := healthServer(c.HTTP, func() error {
 		if !signedIn.Load() {
