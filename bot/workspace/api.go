@@ -49,9 +49,8 @@ type appCall struct {
 
 // method is one row of the API table.
 type method struct {
-	scopes  []string // any one of them is enough
-	tier    int      // calls per minute; 0 for the special ones
-	burst   int
+	scopes  []string          // any one of them is enough
+	tier    int               // calls per minute; 0 for the special ones
 	app     bool              // takes the app-level token
 	missing map[string]string // required argument to the error when it is absent
 	run     func(*Server, appCall) (obj, *apiError)
@@ -73,7 +72,7 @@ func (s *Server) handleAPI(w http.ResponseWriter, r *http.Request) {
 	args, token, inHeader, code := readArguments(r)
 	answer, status := obj{}, http.StatusOK
 	fault := s.takeFault(name, args)
-	if fault.before(r, s.stop) {
+	if fault.before(r.Context().Done(), s.stop.Done()) {
 		s.logCall(call{At: at, Method: name, Args: args.shown(), Status: 0, Duration: time.Since(began)})
 		panic(http.ErrAbortHandler)
 	}

@@ -157,7 +157,7 @@ func TestTokens(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := decode(t, r)
-			if got, _ := o["error"].(string); got != c.want || r.StatusCode != 200 {
+			if got, _ := o["error"].(string); got != c.want || r.StatusCode != http.StatusOK {
 				t.Errorf("error = %q, status %d, want %q and 200", got, r.StatusCode, c.want)
 			}
 			if c.want == "missing_scope" && (o["needed"] != "chat:write" || o["provided"] != "commands,users:read" || r.Header.Get("X-OAuth-Scopes") != "commands,users:read") {

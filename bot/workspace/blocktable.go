@@ -145,7 +145,7 @@ func addBlocks(f map[string]family) {
 		"rich_text": block(everywhere, nil, map[string]rule{
 			"elements": must(list("rich text", 0, 0)),
 		}),
-		"table":      block(onMessage, checkTable, map[string]rule{"rows": must(rule{kind: isList, min: 1, max: 100}), "column_settings": rule{kind: isList, max: 20}}),
+		"table":      block(onMessage, checkTable, map[string]rule{"rows": must(rule{kind: isList, min: 1, max: 100}), "column_settings": {kind: isList, max: 20}}),
 		"data_table": block(onMessage, checkDataTable, map[string]rule{"caption": must(someText(1, 2000)), "rows": must(rule{kind: isList, min: 2, max: 101}), "page_size": num(1, 100), "row_header_column_index": anything()}),
 		"alert":      block(everywhere, nil, map[string]rule{"text": must(text(200)), "level": enum("default", "info", "warning", "error", "success")}),
 		"task_card":  block(onMessage, nil, taskFields()),
@@ -167,7 +167,7 @@ func addBlocks(f map[string]family) {
 func taskFields() map[string]rule {
 	return map[string]rule{
 		"block_id": id(), "task_id": must(someText(1, 255)), "title": must(someText(1, 255)), "details": one("rich block"), "output": one("rich block"),
-		"sources": rule{kind: isList}, "status": enum("pending", "in_progress", "complete", "error"),
+		"sources": {kind: isList}, "status": enum("pending", "in_progress", "complete", "error"),
 	}
 }
 

@@ -228,10 +228,7 @@ func (s *Server) screenChannel(c *channel) obj {
 }
 
 func (s *Server) readChannels(r request) (any, *controlError) {
-	rest := []*channel{}
-	for _, c := range s.channels[1:] {
-		rest = append(rest, c)
-	}
+	rest := slices.Clone(s.channels[1:])
 	slices.SortStableFunc(rest, func(a, b *channel) int {
 		direct := func(c *channel) int { return map[bool]int{true: 1}[c.Type == "im" || c.Type == "mpim"] }
 		if d := direct(a) - direct(b); d != 0 {

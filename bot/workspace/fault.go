@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -163,7 +162,7 @@ func (s *Server) takeFault(method string, args arguments) *fault {
 }
 
 // before delays the call; true means that it never arrived.
-func (f *fault) before(r *http.Request, stop context.Context) bool {
+func (f *fault) before(call, stop <-chan struct{}) bool {
 	if f == nil {
 		return false
 	}
@@ -172,8 +171,8 @@ func (f *fault) before(r *http.Request, stop context.Context) bool {
 		defer wait.Stop()
 		select {
 		case <-wait.C:
-		case <-stop.Done():
-		case <-r.Context().Done(): // the caller gave up: Slack would go on
+		case <-stop:
+		case <-call: // the caller gave up: Slack would go on
 		}
 	}
 	return f.Kind == "lost_request"

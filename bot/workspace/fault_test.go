@@ -42,7 +42,7 @@ func TestCallFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Body.Close()
-	if r.StatusCode != 429 || r.Header.Get("Retry-After") != "7" {
+	if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "7" {
 		t.Errorf("%d, Retry-After %q", r.StatusCode, r.Header.Get("Retry-After"))
 	}
 	s.do(t, "faults", obj{"kind": "http_error", "status": 502})
@@ -50,7 +50,7 @@ func TestCallFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Body.Close()
-	if r.StatusCode != 502 || strings.Contains(r.Header.Get("Content-Type"), "json") {
+	if r.StatusCode != http.StatusBadGateway || strings.Contains(r.Header.Get("Content-Type"), "json") {
 		t.Errorf("%d %s", r.StatusCode, r.Header.Get("Content-Type"))
 	}
 

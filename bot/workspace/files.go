@@ -128,7 +128,8 @@ func filesGetUploadURL(s *Server, a appCall) (obj, *apiError) {
 func (s *Server) handleUpload(w http.ResponseWriter, r *http.Request) {
 	began, at := time.Now(), s.now()
 	data, err := uploadBytes(w, r)
-	status, note := http.StatusOK, ""
+	status := http.StatusOK
+	var note string
 	s.mu.Lock()
 	f := s.fileByTicket(r.PathValue("ticket"))
 	switch {

@@ -169,7 +169,7 @@ func (s *Server) dial(t *testing.T) *raw {
 		t.Fatalf("dial %v: %v", o, err)
 	}
 	conn.SetReadLimit(1 << 20)
-	t.Cleanup(func() { conn.CloseNow() })
+	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // the end
 	c := &raw{t: t, conn: conn}
 	if hello := c.next(); hello["type"] != "hello" {
 		t.Fatalf("first frame is %v, want hello", hello)

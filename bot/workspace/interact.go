@@ -56,7 +56,7 @@ func (s *Server) actCommand(r request) (obj, *controlError) {
 	if res.err != "" {
 		return nil, s.tell(r, res.err, fmt.Sprintf("%s failed with the error \"%s\"", cmd.Name, res.err))
 	}
-	ack, code := s.showAck(r, cmd, res.payload)
+	ack, code := s.showAck(r, res.payload)
 	if code != "" {
 		return nil, s.tell(r, code, fmt.Sprintf("%s failed with the error \"%s\"", cmd.Name, code))
 	}
@@ -83,7 +83,7 @@ func (s *Server) commandPayload(r request, cmd *Command, text string) obj {
 
 // showAck posts what the ack carries. With in_channel Slack shows the typed
 // command as well.
-func (s *Server) showAck(r request, cmd *Command, payload json.RawMessage) (any, string) {
+func (s *Server) showAck(r request, payload json.RawMessage) (any, string) {
 	if len(payload) == 0 {
 		return obj{}, ""
 	}
@@ -160,7 +160,7 @@ func (s *Server) click(r request) (*envelope, *controlError) {
 	if fail != nil {
 		return nil, fail
 	}
-	blocks := []any{}
+	var blocks []any
 	if v != nil {
 		blocks = v.Blocks
 		if fail := s.fillIn(v, r.arguments["values"]); fail != nil {
@@ -274,7 +274,7 @@ func (s *Server) actOptions(r request) (obj, *controlError) {
 	p := s.interaction("block_suggestion", r.user)
 	delete(p, "trigger_id")
 	p["action_id"], p["value"] = r.str("action_id"), r.str("value")
-	blocks := []any{}
+	var blocks []any
 	if v != nil {
 		blocks = v.Blocks
 		p["container"], p["view"] = obj{"type": "view", "view_id": v.ID}, s.viewObject(v)

@@ -61,7 +61,8 @@ func (m *message) react(user, name string) bool {
 	list := slices.Clone(m.Reactions)
 	i := slices.IndexFunc(list, func(r reaction) bool { return r.Name == name })
 	if i < 0 {
-		m.Reactions = append(list, reaction{Name: name, Users: []string{user}, Count: 1})
+		list = append(list, reaction{Name: name, Users: []string{user}, Count: 1})
+		m.Reactions = list
 		return true
 	}
 	if slices.Contains(list[i].Users, user) {

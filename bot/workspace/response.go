@@ -38,10 +38,8 @@ func (s *Server) handleResponseURL(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = decodeJSON(body, &args)
 	}
-	status, code := http.StatusOK, ""
-	if err != nil || args == nil {
-		status, code = http.StatusBadRequest, "invalid_payload"
-	} else {
+	status, code := http.StatusBadRequest, "invalid_payload"
+	if err == nil && args != nil {
 		s.mu.Lock()
 		status, code = s.respond(s.responses[r.PathValue("id")], args)
 		s.mu.Unlock()

@@ -83,7 +83,7 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	if s.listener == nil {
-		l, err := net.Listen("tcp", opt.Addr)
+		l, err := (&net.ListenConfig{}).Listen(s.stop, "tcp", opt.Addr)
 		if err != nil {
 			return nil, fmt.Errorf("listen for the workspace on %s: %w", opt.Addr, err)
 		}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,7 +79,7 @@ func TestDroppedSocketRepeats(t *testing.T) {
 		return o
 	})
 	first := a.next()
-	a.conn.CloseNow()
+	a.conn.CloseNow() //nolint:errcheck // dropped on purpose
 	b := s.dial(t)
 	again := b.next()
 	if again["envelope_id"] != first["envelope_id"] {
@@ -179,12 +180,12 @@ func TestTicketsAndSocketLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.CloseNow()
+	defer conn.CloseNow() //nolint:errcheck // the end
 	_, data, err := conn.Read(t.Context())
 	if err != nil || !strings.Contains(string(data), "too_many_websockets") {
 		t.Errorf("eleventh socket: %s, %v", data, err)
 	}
-	if _, r, err := websocket.Dial(t.Context(), o["url"].(string), nil); err == nil || r.StatusCode != 403 {
+	if _, r, err := websocket.Dial(t.Context(), o["url"].(string), nil); err == nil || r.StatusCode != http.StatusForbidden {
 		t.Error("a ticket works twice")
 	}
 }

@@ -126,7 +126,7 @@ func checkView(o obj, home bool) []string {
 	}
 	v.object(&shape{fields: fields}, o, "/view")
 	blocks, _ := o["blocks"].([]any)
-	problems := append(v.problems, checkBlocks(blocks[:min(len(blocks), 100)], on, "/view/blocks")...)
+	problems := slices.Concat(v.problems, checkBlocks(blocks[:min(len(blocks), 100)], on, "/view/blocks"))
 	if hasBlock(blocks, "input") && o["submit"] == nil && !home {
 		problems = append(problems, "missing required field: submit [json-pointer:/view]")
 	}
