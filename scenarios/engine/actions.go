@@ -63,10 +63,10 @@ type progress struct {
 	unknown bool
 }
 
-// notYet are words of the format that this engine does not carry out.
-var notYet = []ActionKind{
-	"apply", "patch", "scale", "evict", "cordon", "uncordon", "logs", "readyz", "discovery", "probe", "access", "wait", "onFail",
-}
+// notYet are words of the format that this engine does not carry out. What probe
+// and access find out must be at hand in verify on every reading, so they will be
+// kinds of watch rather than steps.
+var notYet = []ActionKind{"readyz", "discovery", "probe", "access", "onFail"}
 
 var actions = map[ActionKind]actionDef{
 	ActCreateNamespace: {
@@ -189,6 +189,57 @@ var actions = map[ActionKind]actionDef{
 		about: "Reads one object; with expect it proves that it is gone.",
 		args:  reflect.TypeFor[GetArgs](), timeout: callTimeout, expects: "error",
 		check: checkGet, intent: intentGet, title: titleGet, kubectl: kubectlGetOne,
+	},
+	ActApply: {
+		about: "Makes or changes one object of the namespace, as kubectl apply --server-side does.",
+		args:  reflect.TypeFor[ApplyArgs](), timeout: callTimeout, expects: "error",
+		check: checkApply, intent: intentApply, title: titleApply,
+		kubectl: func(w *world, _ *step) string { return w.kubectl("apply --server-side -f -") },
+	},
+	ActPatch: {
+		about: "Patches one object, as kubectl patch does.",
+		args:  reflect.TypeFor[PatchArgs](), timeout: callTimeout, expects: "error",
+		check: checkPatch, intent: intentPatch, title: titlePatch,
+		kubectl: func(w *world, st *step) string { return w.kubectl(titlePatch(w, st).EN + " -p …") },
+	},
+	ActScale: {
+		about: "Changes the number of replicas, as kubectl scale does.",
+		args:  reflect.TypeFor[ScaleArgs](), timeout: callTimeout, expects: "error",
+		check: checkScale, intent: intentScale, seen: seenScale, title: titleScale,
+		kubectl: func(w *world, st *step) string { return w.kubectl(titleScale(w, st).EN) },
+	},
+	ActEvict: {
+		about: "Evicts a chosen Pod through the eviction API.",
+		args:  reflect.TypeFor[EvictArgs](), timeout: callTimeout, expects: "error",
+		check:  func(c *checker, st *step) { c.chosen(st.Args.(*EvictArgs).Pod, st.path+".evict.pod", st.scope) },
+		intent: intentEvict,
+		title:  func(w *world, st *step) lab.Text { return same("evict pod " + w.chosenName(st.Args.(*EvictArgs).Pod)) },
+	},
+	ActCordon: {
+		about: "Marks a Node unschedulable. Needs clusterScope and an uncordon with an assert in cleanup.",
+		args:  reflect.TypeFor[CordonArgs](), timeout: callTimeout,
+		check: checkCordon, intent: intentCordon, title: titleCordon,
+		kubectl: func(w *world, st *step) string { return "kubectl " + titleCordon(w, st).EN },
+	},
+	ActUncordon: {
+		about: "Makes a Node schedulable again.",
+		args:  reflect.TypeFor[CordonArgs](), timeout: callTimeout,
+		check: checkCordon, intent: intentCordon, title: titleCordon,
+		kubectl: func(w *world, st *step) string { return "kubectl " + titleCordon(w, st).EN },
+	},
+	ActLogs: {
+		about: "Posts the last log lines of Pods.",
+		args:  reflect.TypeFor[LogsArgs](), timeout: reportTimeout,
+		check: checkLogs, intent: intentLogs, title: titleLogs,
+		kubectl: func(w *world, st *step) string { return w.kubectl(titleLogs(w, st).EN) },
+	},
+	ActWait: {
+		about: "Lets time pass.",
+		args:  reflect.TypeFor[WaitArgs](), timeout: maxWait + time.Second,
+		check: checkWait, decide: decideWait,
+		title: func(_ *world, st *step) lab.Text {
+			return text.Both("scenario.do-wait", "time", seconds(st.Args.(*WaitArgs).For))
+		},
 	},
 	ActAssert: {
 		about: "A step that only asserts.",

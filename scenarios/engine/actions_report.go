@@ -69,9 +69,11 @@ var knownKinds = map[string]struct {
 }{
 	"Namespace": {"v1", true}, "Node": {"v1", true}, "PersistentVolume": {"v1", true},
 	"Pod": {"v1", false}, "Service": {"v1", false}, "ConfigMap": {"v1", false}, "Secret": {"v1", false},
-	"PersistentVolumeClaim": {"v1", false}, "ServiceAccount": {"v1", false}, "ResourceQuota": {"v1", false},
-	"Deployment": {"apps/v1", false}, "ReplicaSet": {"apps/v1", false},
-	"Job": {"batch/v1", false}, "CronJob": {"batch/v1", false},
+	"PersistentVolumeClaim": {"v1", false}, "ServiceAccount": {"v1", false}, "ResourceQuota": {"v1", false}, "LimitRange": {"v1", false},
+	"Deployment": {"apps/v1", false}, "ReplicaSet": {"apps/v1", false}, "StatefulSet": {"apps/v1", false}, "DaemonSet": {"apps/v1", false},
+	"Job": {"batch/v1", false}, "CronJob": {"batch/v1", false}, "HorizontalPodAutoscaler": {"autoscaling/v2", false},
+	"PodDisruptionBudget": {"policy/v1", false}, "NetworkPolicy": {"networking.k8s.io/v1", false},
+	"Role": {"rbac.authorization.k8s.io/v1", false}, "RoleBinding": {"rbac.authorization.k8s.io/v1", false},
 }
 
 func checkGet(c *checker, st *step) {

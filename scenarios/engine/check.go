@@ -74,8 +74,11 @@ func (c *checker) problem(path string, msg lab.Text, suggestion string) {
 func (c *checker) unknown(path, word string, known []string) {
 	near := Nearest(word, known)
 	msg := text.Both("scenario.unknown-word", "word", clip(word), "known", strings.Join(known, ", "))
-	if near != "" {
+	switch {
+	case near != "":
 		msg = text.Both("scenario.unknown-word-near", "word", clip(word), "near", near)
+	case len(known) == 0:
+		msg = text.Both("scenario.unknown-name", "name", clip(word))
 	}
 	c.problem(path, msg, near)
 }

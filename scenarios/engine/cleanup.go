@@ -41,7 +41,13 @@ func (m *machine) settle() bool {
 func (m *machine) proof() (bool, string) {
 	proved, remains := false, m.s.Remains
 	for _, ss := range m.s.Steps {
-		if ss.Phase != Cleanup || ss.Action != ActGet {
+		if ss.Phase != Cleanup {
+			continue
+		}
+		if ss.Status == StepFailed && ss.Action != ActDeleteNamespace {
+			return false, firstOf(remains, ss.Note, ss.Reason)
+		}
+		if ss.Action != ActGet {
 			continue
 		}
 		if ss.Status != StepExpected || ss.Reason != "NotFound" {

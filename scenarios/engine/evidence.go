@@ -135,10 +135,18 @@ const (
 	ActDescribe         ActionKind = "describe"       // report
 	ActEvents           ActionKind = "events"         // report
 	ActRolloutHistory   ActionKind = "rolloutHistory" // report
-	ActRolloutStatus    ActionKind = "rolloutStatus"  // pure
-	ActSnapshot         ActionKind = "snapshot"       // pure
-	ActChoose           ActionKind = "choose"         // pure
-	ActAssert           ActionKind = "assert"         // pure: a step that only asserts
+	ActApply            ActionKind = "apply"
+	ActPatch            ActionKind = "patch"
+	ActScale            ActionKind = "scale"
+	ActEvict            ActionKind = "evict"
+	ActCordon           ActionKind = "cordon"
+	ActUncordon         ActionKind = "uncordon"
+	ActLogs             ActionKind = "logs"          // report
+	ActWait             ActionKind = "wait"          // pure
+	ActRolloutStatus    ActionKind = "rolloutStatus" // pure
+	ActSnapshot         ActionKind = "snapshot"      // pure
+	ActChoose           ActionKind = "choose"        // pure
+	ActAssert           ActionKind = "assert"        // pure: a step that only asserts
 )
 
 // Intent is one effect that the engine wants. Exactly one of the pointers is
@@ -163,6 +171,11 @@ type Intent struct {
 	Undo             *Undo             `json:"undo,omitempty"`
 	DeleteNamespace  *DeleteNamespace  `json:"deleteNamespace,omitempty"`
 	Get              *Get              `json:"get,omitempty"`
+	Apply            *Apply            `json:"apply,omitempty"`
+	Patch            *Patch            `json:"patch,omitempty"`
+	Scale            *Scale            `json:"scale,omitempty"`
+	Evict            *Evict            `json:"evict,omitempty"`
+	Cordon           *Cordon           `json:"cordon,omitempty"` // uncordon too
 	Report           *Report           `json:"report,omitempty"`
 }
 
@@ -220,6 +233,37 @@ type Get struct {
 	Target Ref `json:"target"`
 }
 
+// Apply makes or changes one object of the run's namespace by server-side apply.
+type Apply struct {
+	Object map[string]any `json:"object"`
+}
+
+// Patch patches one object. Type is "strategic" or "merge".
+type Patch struct {
+	Target Ref            `json:"target"`
+	Type   string         `json:"type"`
+	Patch  map[string]any `json:"patch"`
+}
+
+// Scale writes the number of replicas through the scale subresource.
+type Scale struct {
+	Target   Ref `json:"target"`
+	Replicas int `json:"replicas"`
+}
+
+// Evict asks the eviction API for one Pod, by UID. A refusal by a disruption
+// budget is ResultFailed with reason TooManyRequests.
+type Evict struct {
+	Target Ref  `json:"target"`
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// Cordon writes spec.unschedulable of a Node.
+type Cordon struct {
+	Target        Ref  `json:"target"`
+	Unschedulable bool `json:"unschedulable"`
+}
+
 // Report asks for evidence to be captured and posted into the thread. It is
 // done when the message stands there.
 type Report struct {
@@ -231,6 +275,9 @@ type Report struct {
 	// Full holds, for describe of a list, the UIDs to describe in full; the
 	// others get one line.
 	Full []string `json:"full,omitempty"`
+	// Lines and Previous select the log lines of the Pods in Full.
+	Lines    int  `json:"lines,omitempty"`
+	Previous bool `json:"previous,omitempty"`
 	// Reasons selects Events, empty for all.
 	Reasons []string `json:"reasons,omitempty"`
 	// Compare is the snapshot (step id) to set side by side, if any.

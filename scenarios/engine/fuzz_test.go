@@ -107,7 +107,7 @@ func (c *chaos) live(t *testing.T) engine.State {
 			t.Fatalf("State is not the same after JSON: %v", err)
 		}
 		s = back
-		c.w.Advance([]time.Duration{0, 500 * time.Millisecond, time.Second, 5 * time.Second}[c.rng.IntN(4)])
+		c.w.Advance([]time.Duration{0, time.Second, 5 * time.Second, 10 * time.Second}[c.rng.IntN(4)])
 		if c.disturbed() {
 			c.w.Advance(90 * time.Second)
 		}

@@ -50,18 +50,19 @@ type Metadata struct {
 
 // Spec is the body of a scenario.
 type Spec struct {
-	Title      lab.Text             `yaml:"title,required" doc:"One line, shown in lists and on the board."`
-	Summary    lab.Text             `yaml:"summary" doc:"What the learner will see and do."`
-	Requires   Requires             `yaml:"requires,required" doc:"What the cluster must be able to do."`
-	Parameters map[string]Parameter `yaml:"parameters" doc:"Values that the command may set."`
-	Images     map[string]Value     `yaml:"images" doc:"Logical image names and their references as in the course."`
-	ImageRules map[string]ImageRule `yaml:"imageRules" doc:"Rules for images, by logical name."`
-	Namespace  Namespace            `yaml:"namespace,required" doc:"The only namespace that the run may touch."`
-	Watch      map[string]WatchSpec `yaml:"watch,required" doc:"Names for live objects, for use in expressions."`
-	Phases     Phases               `yaml:"phases,required" doc:"What happens, in order."`
-	Hints      []Hint               `yaml:"hints" doc:"Graduated hints."`
-	Moves      Moves                `yaml:"moves" doc:"Typical wrong moves."`
-	Questions  []Question           `yaml:"questions" doc:"Quiz questions on this scenario."`
+	Title        lab.Text             `yaml:"title,required" doc:"One line, shown in lists and on the board."`
+	Summary      lab.Text             `yaml:"summary" doc:"What the learner will see and do."`
+	Requires     Requires             `yaml:"requires,required" doc:"What the cluster must be able to do."`
+	Parameters   map[string]Parameter `yaml:"parameters" doc:"Values that the command may set."`
+	Images       map[string]Value     `yaml:"images" doc:"Logical image names and their references as in the course."`
+	ImageRules   map[string]ImageRule `yaml:"imageRules" doc:"Rules for images, by logical name."`
+	ClusterScope bool                 `yaml:"clusterScope" doc:"The scenario changes objects outside of its namespace, such as a Node; the operator must allow it."`
+	Namespace    Namespace            `yaml:"namespace,required" doc:"The only namespace that the run may touch."`
+	Watch        map[string]WatchSpec `yaml:"watch,required" doc:"Names for live objects, for use in expressions."`
+	Phases       Phases               `yaml:"phases,required" doc:"What happens, in order."`
+	Hints        []Hint               `yaml:"hints" doc:"Graduated hints."`
+	Moves        Moves                `yaml:"moves" doc:"Typical wrong moves."`
+	Questions    []Question           `yaml:"questions" doc:"Quiz questions on this scenario."`
 }
 
 // Requires says what a cluster must be able to do to carry the scenario.

@@ -143,8 +143,14 @@ func (s *State) UnmarshalJSON(raw []byte) error {
 		s.At[step] = plainMap(names)
 	}
 	for i := range s.Intents {
-		if u := s.Intents[i].Undo; u != nil {
-			u.Template = plainMap(u.Template)
+		in := &s.Intents[i]
+		switch {
+		case in.Undo != nil:
+			in.Undo.Template = plainMap(in.Undo.Template)
+		case in.Apply != nil:
+			in.Apply.Object = plainMap(in.Apply.Object)
+		case in.Patch != nil:
+			in.Patch.Patch = plainMap(in.Patch.Patch)
 		}
 	}
 	return nil

@@ -15,6 +15,9 @@ const reasonTimeout = "timeout"
 
 // runStep carries the step under way on, and tells whether anything changed.
 func (m *machine) runStep() bool {
+	if m.s.Phase == Observe {
+		m.wrongMoves()
+	}
 	steps := m.p.phases[m.s.Phase]
 	if m.s.Step >= len(steps) {
 		m.nextPhase()

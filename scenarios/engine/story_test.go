@@ -63,6 +63,15 @@ func moves(s engine.State) string {
 	return strings.Join(names, " ")
 }
 
+func factAt(r *enginetest.Run, kind engine.FactKind) time.Time {
+	for _, f := range r.Facts {
+		if f.Kind == kind {
+			return f.At
+		}
+	}
+	return time.Time{}
+}
+
 func failing(pod map[string]any) bool { return enginetest.Waits(pod) != "" }
 
 func TestBreakImageWithRollback(t *testing.T) {
@@ -76,6 +85,10 @@ func TestBreakImageWithRollback(t *testing.T) {
 	}
 	if got := *r.S.Repair; got.Button != "rollback" || got.By != student || got.Accepted != "undo" {
 		t.Errorf("repair %+v", got)
+	}
+	proved := factAt(r, engine.FactOutcome).Sub(factAt(r, engine.FactRepair))
+	if proved < 10*time.Second || proved > 20*time.Second {
+		t.Errorf("the proof took %s: it holds for 10 s", proved)
 	}
 	if len(r.S.Moves) > 0 {
 		t.Errorf("a plain rollback was called wrong: %s", moves(r.S))
@@ -182,6 +195,22 @@ func TestScaledToZero(t *testing.T) {
 		t.Errorf("moves %q", got)
 	}
 	ends(t, r, engine.TimedOut, engine.Clean)
+}
+
+// What is seen for a moment only, as when two watches are apart, is no move.
+func TestAMomentIsNoMove(t *testing.T) {
+	r := start(t, "break-image")
+	r.UntilPhase(engine.Fix, 2*time.Minute)
+	r.Stay(time.Second)
+	r.W.Scale(0)
+	r.Step()
+	r.W.Advance(500 * time.Millisecond)
+	r.Step()
+	r.W.Scale(2)
+	r.Stay(5 * time.Second)
+	if got := moves(r.S); strings.Contains(got, "scaled-to-zero") {
+		t.Errorf("accused of %s", got)
+	}
 }
 
 func TestDeploymentDeleted(t *testing.T) {

@@ -182,7 +182,7 @@ func (w *world) eval(c *compiled, v vars) (Truth, string) {
 	return Unknown, fmt.Sprintf("gives %s, not true or false", out.Type().TypeName())
 }
 
-var refForm = regexp.MustCompile(`\$([a-z]+)\.([A-Za-z][A-Za-z0-9_]*)`)
+var refForm = regexp.MustCompile(`\$(params|images|run)\.([A-Za-z][A-Za-z0-9_]*)`)
 
 // resolve gives a value with its references filled in. A whole-value reference
 // keeps its type.
