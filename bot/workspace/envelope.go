@@ -70,9 +70,14 @@ func (s *Server) send(typ, kind string, payload any, accepts bool) *envelope {
 	return e
 }
 
-// open lists the sockets that take new envelopes.
+// open lists the sockets that take new envelopes: those told to go only while
+// there is no other, as a warned socket still serves until it closes.
 func (s *Server) open() []*socket {
-	return slices.DeleteFunc(slices.Clone(s.sockets), func(x *socket) bool { return x.leaving })
+	live := slices.DeleteFunc(slices.Clone(s.sockets), func(x *socket) bool { return x.gone })
+	if staying := slices.DeleteFunc(slices.Clone(live), func(x *socket) bool { return x.leaving }); len(staying) > 0 {
+		return staying
+	}
+	return live
 }
 
 // transmit gives an envelope to exactly one socket, in turn; without one it

@@ -93,7 +93,7 @@ func (s *Server) begin(f *fault) *controlError {
 			if f.Kind == "socket_frozen" {
 				sock.frozen = true
 			} else {
-				sock.leaving = true
+				sock.gone = true
 				go sock.conn.CloseNow() //nolint:errcheck // that is the fault
 			}
 		}

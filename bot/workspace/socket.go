@@ -27,7 +27,8 @@ type socket struct {
 	conn    *websocket.Conn
 	out     chan []byte
 	done    chan struct{}
-	leaving bool // was told to go: gets no new envelopes
+	leaving bool // was told to go: gets new envelopes only while there is no other
+	gone    bool // cut: gets nothing
 	frozen  bool // a fault: takes envelopes, sends and hears nothing
 }
 
@@ -150,7 +151,7 @@ func (s *Server) frame(sock *socket, o obj) {
 	select {
 	case sock.out <- raw:
 	default:
-		sock.leaving = true
+		sock.gone = true
 		go sock.conn.CloseNow() //nolint:errcheck // cut
 	}
 }

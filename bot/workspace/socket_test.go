@@ -289,3 +289,77 @@ func missingFields(want, got any, at string) []string {
 	sort.Strings(out)
 	return out
 }
+
+func TestWarnedSocketServesUntilAnotherComes(t *testing.T) {
+	s := start(t)
+	a := s.dial(t)
+	s.do(t, "disconnect", obj{"reason": "warning"})
+	a.next() // the warning
+	say := func() { s.do(t, "message", obj{"user": "amir", "channel": "general", "text": "@labbot hi"}) }
+	say()
+	a.ack(a.next(), "")
+	b := s.dial(t)
+	for range 2 {
+		say()
+		b.ack(b.next(), "")
+	}
+}
+
+func TestManyCommandsAtOnce(t *testing.T) {
+	s := start(t, func(o *Options) { o.Timing.Ack = 10 * time.Second })
+	const n = 200
+	clients := []*raw{s.dial(t), s.dial(t)}
+	seen := make(chan string, 2*n)
+	for _, c := range clients {
+		go func() {
+			for {
+				f, err := c.read()
+				if err != nil {
+					return
+				}
+				id, _ := f["envelope_id"].(string)
+				seen <- id
+				if c.conn.Write(t.Context(), websocket.MessageText, []byte(`{"envelope_id":"`+id+`","payload":{"text":"ok"}}`)) != nil {
+					return
+				}
+			}
+		}()
+	}
+	results := make([]<-chan obj, n)
+	for i := range results {
+		results[i] = later(func() obj {
+			o, _ := s.act(t, "command", obj{"user": "amir", "channel": "general", "text": "/lab list"})
+			return o
+		})
+	}
+	for _, r := range results {
+		if o := <-r; o["ok"] != true {
+			t.Fatalf("command: %v", o)
+		}
+	}
+	ids := map[string]bool{}
+	for range n {
+		ids[<-seen] = true
+	}
+	if len(ids) != n || len(seen) != 0 {
+		t.Errorf("%d envelopes, %d more deliveries, want %d and none", len(ids), len(seen), n)
+	}
+}
+
+func TestExternalSelectAsksTheApp(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	ts := s.must(t, "chat.postMessage", "channel", s.class(), "text", "x", "blocks", `[{"type":"actions","block_id":"b","elements":[{"type":"external_select","action_id":"find"}]}]`)["ts"]
+	res := later(func() obj {
+		o, _ := s.act(t, "options", obj{"user": "amir", "channel": s.class(), "ts": ts, "action_id": "find", "value": "po"})
+		return o
+	})
+	f := c.next()
+	if inside(f, "payload.type") != "block_suggestion" || inside(f, "payload.value") != "po" || inside(f, "payload.block_id") != "b" || f["accepts_response_payload"] != true {
+		t.Errorf("frame = %v", f)
+	}
+	c.ack(f, `{"options":[`+option(1, 1)+`]}`)
+	if o := <-res; inside(o, "options.0.value") != long(1) {
+		t.Errorf("options = %v", o)
+	}
+}
