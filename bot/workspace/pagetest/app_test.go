@@ -215,3 +215,18 @@ func (a *app) get(path string, into any) {
 		a.t.Fatalf("GET %s: %v", path, err)
 	}
 }
+
+// until polls a condition of the workspace until it holds.
+func (a *app) until(what string, holds func() bool) {
+	a.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !holds() {
+		select {
+		case <-deadline:
+			a.t.Fatalf("%s: not within %s", what, patience)
+		case <-tick.C:
+		}
+	}
+}

@@ -20,14 +20,14 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // browser is the one Chromium of this test run.
 var browser context.Context
@@ -247,15 +247,36 @@ func (p *tab) click(selector string) {
 	p.run(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// write types into a field as a person does.
+// write puts text at the end of a field, as an input method does.
 func (p *tab) write(selector, text string) {
 	p.t.Helper()
-	p.run(chromedp.SendKeys(chromedp.CSS(selector), text))
+	p.wait(fmt.Sprintf(`document.querySelector(%q)`, selector))
+	p.eval(fmt.Sprintf(`const el = document.querySelector(%q); el.focus(); el.setSelectionRange(el.value.length, el.value.length)`, selector))
+	p.run(command(input.InsertText, input.InsertTextParams{Text: text}))
 }
 
-func (p *tab) key(key string) {
+type key struct {
+	name, text string
+	code       int64
+}
+
+var (
+	enter  = key{"Enter", "\r", 13}
+	tabKey = key{"Tab", "", 9}
+	escape = key{"Escape", "", 27}
+)
+
+// key presses and lets go of one key, in one event each as a keyboard does:
+// what the page prevents on the way down then has no effect.
+func (p *tab) key(k key) {
 	p.t.Helper()
-	p.run(chromedp.KeyEvent(key))
+	press := input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeKeyDown, Key: k.name, Code: k.name, Text: k.text,
+		WindowsVirtualKeyCode: k.code, NativeVirtualKeyCode: k.code,
+	}
+	release := press
+	release.Type, release.Text = input.DispatchKeyEventTypeKeyUp, ""
+	p.run(command(input.DispatchKeyEvent, press), command(input.DispatchKeyEvent, release))
 }
 
 // snap keeps a screenshot when a folder for them is given.
@@ -275,9 +296,3 @@ func (p *tab) snap(name string) {
 		p.t.Logf("keep a screenshot: %v", err)
 	}
 }
-
-var (
-	enter  = kb.Enter
-	tabKey = kb.Tab
-	escape = kb.Escape
-)

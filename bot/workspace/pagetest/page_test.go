@@ -221,10 +221,10 @@ func TestModalKeyboardAndLiveUpdate(t *testing.T) {
 	}
 	p.key(escape)
 	p.gone(".modal")
-	a.get("views?user=amir", &views)
-	if len(views) != 0 {
-		t.Errorf("%d views open after Escape, want 0", len(views))
-	}
+	a.until("no view open after Escape", func() bool {
+		a.get("views?user=amir", &views)
+		return len(views) == 0
+	})
 	if !p.is(`document.activeElement.matches('button[data-action="lab.hint"]')`) {
 		t.Error("the focus did not return to the button that opened the dialog")
 	}
@@ -304,7 +304,8 @@ func TestViewpoint(t *testing.T) {
 	p.see(".person-name", "Irina (Instructor)")
 	p.gone(".msg.ephemeral")
 	p.wait(`location.hash.includes("as=irina")`)
-	p.eval(`location.reload()`)
+	p.eval(`window.old = true; location.reload()`)
+	p.wait(`!window.old && document.body?.classList.contains("ready")`)
 	p.see(".person-name", "Irina (Instructor)")
 	p.write(composer, "good morning")
 	p.key(enter)

@@ -219,12 +219,13 @@ export class Composer {
     this.grow();
   }
 
-  // A failed command is told by Slackbot in the channel; what the server shows
-  // nowhere else stands above the box.
+  // A failed command is told by Slackbot, and one that reached nobody is put
+  // back to be tried again; any other refusal stands above the box.
   refused(key, text, answer) {
-    if (["operation_timeout", "dispatch_failed"].includes(answer.error)) return;
+    const command = text.startsWith("/");
+    if (command && answer.error === "operation_timeout") return;
     this.restore(key, text);
-    if (this.to && key === this.draftKey()) this.say(answer.detail || answer.error);
+    if (!command && key === this.draftKey()) this.say(answer.detail || answer.error);
   }
 
   restore(key, text) {

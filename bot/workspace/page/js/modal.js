@@ -55,7 +55,8 @@ function build(view) {
   const back = h("button", { class: "icon-btn modal-back", type: "button", "aria-label": t("back"), on: { click: () => shut(false) } }, icon("back"));
   const head = h("div", { class: "modal-head" }, back, avatar(state.app?.bot_user_id, "small"), title,
     h("button", { class: "icon-btn", type: "button", "aria-label": t("close"), on: { click: () => shut(true) } }, icon("close")));
-  const box = h("form", { class: "modal", role: "dialog", "aria-modal": "true", "aria-labelledby": titleId, novalidate: true, on: { submit: (e) => { e.preventDefault(); send(); } } }, head, body, foot);
+  const inner = h("form", { class: "modal-form", novalidate: true, on: { submit: (e) => { e.preventDefault(); send(); } } }, head, body, foot);
+  const box = h("div", { class: "modal", role: "dialog", "aria-modal": "true", "aria-labelledby": titleId }, inner);
   const el = h("div", { class: "modal-layer" }, box);
   document.body.append(el);
   layer = { id: view.id, el, box, title, body, blocks, trouble, submit, cancel, foot, back, release: () => {} };

@@ -1,6 +1,7 @@
 // The table block: the first row is its head.
 
 import { h } from "../dom.js";
+import { t } from "../i18n.js";
 import { richText } from "./richtext.js";
 
 /** table renders a table block. */
@@ -14,7 +15,7 @@ export function table(block, dir) {
       class: [align(settings[i]), settings[i]?.is_wrapped ? "wrapped" : ""].join(" ").trim() || null,
     }, content(c, dir));
   const row = (tag) => (r) => h("tr", {}, (r || []).map(cell(tag)));
-  return h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "table" },
+  return h("div", { class: "table-wrap", tabindex: "0", role: "group", "aria-label": t("table") },
     h("table", { class: "block-table" },
       rows.length > 1 && h("thead", {}, row("th")(rows[0])),
       h("tbody", {}, rows.slice(rows.length > 1 ? 1 : 0).map(row("td")))));

@@ -3,7 +3,7 @@ export const en = {
   search: "Search", searchIn: "Search {name}", noResults: "No results", searching: "Searching…",
   results: { one: "{n} result", other: "{n} results" },
   unknownBlock: "This workspace does not draw “{type}” yet.",
-  image: "Image", select: "Select an option", textField: "Text", date: "Date", time: "Time", "datetime-local": "Date and time",
+  table: "Table", image: "Image", select: "Select an option", textField: "Text", date: "Date", time: "Time", "datetime-local": "Date and time",
   optional: "(optional)", moreActions: "More actions", yes: "Yes", cancel: "Cancel", areYouSure: "Are you sure?", close: "Close", back: "Back",
   actFailed: "The app did not answer. Try again?", netFailed: "The workspace does not answer. Is labbot still running?",
   modalFailed: "We had some trouble connecting. Try again?",

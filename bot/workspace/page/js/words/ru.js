@@ -3,7 +3,7 @@ export const ru = {
   search: "Поиск", searchIn: "Поиск в {name}", noResults: "Ничего не найдено", searching: "Ищем…",
   results: { one: "{n} результат", few: "{n} результата", many: "{n} результатов", other: "{n} результата" },
   unknownBlock: "Блок «{type}» здесь пока не показывается.",
-  image: "Изображение", select: "Выберите вариант", textField: "Текст", date: "Дата", time: "Время", "datetime-local": "Дата и время",
+  table: "Таблица", image: "Изображение", select: "Выберите вариант", textField: "Текст", date: "Дата", time: "Время", "datetime-local": "Дата и время",
   optional: "(необязательно)", moreActions: "Другие действия", yes: "Да", cancel: "Отмена", areYouSure: "Вы уверены?", close: "Закрыть", back: "Назад",
   actFailed: "Приложение не ответило. Повторить?", netFailed: "Рабочая область не отвечает. labbot ещё запущен?",
   modalFailed: "Не удалось связаться с приложением. Повторить?",
