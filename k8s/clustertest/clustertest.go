@@ -44,10 +44,11 @@ const (
 )
 
 var lab struct {
-	once sync.Once
-	path string
-	err  error
-	stop func()
+	mu      sync.Mutex
+	started bool
+	path    string
+	err     error
+	stop    func()
 }
 
 // Kubeconfig returns the path of a kubeconfig for the cluster, which has a Node
@@ -61,9 +62,16 @@ func Kubeconfig(tb testing.TB) string {
 	if os.Getenv(EnvRequire) == "" {
 		tb.Skipf("needs a cluster: set %s=FILE, or %s=1 to start bin/labcluster", EnvKubeconfig, EnvRequire)
 	}
-	lab.once.Do(func() { lab.path, lab.stop, lab.err = start() })
+	lab.mu.Lock()
+	defer lab.mu.Unlock()
+	if !lab.started {
+		lab.started = true
+		lab.path, lab.stop, lab.err = start()
+	}
 	if lab.err != nil {
-		tb.Fatalf("lab cluster: %v", lab.err)
+		err := lab.err
+		lab.err = errors.New("it did not start, see the first test that needed it")
+		tb.Fatalf("lab cluster: %v", err)
 	}
 	return lab.path
 }
@@ -125,14 +133,13 @@ func start() (kubeconfig string, stop func(), err error) {
 			_ = cmd.Process.Kill()
 			<-ended
 		}
-		_ = os.RemoveAll(data)
 	}
 	kubeconfig = filepath.Join(data, "kubeconfig")
 	if err := ready(kubeconfig, ended); err != nil {
-		stop()
-		return "", nil, fmt.Errorf("%w; it said:\n%s", err, out.String())
+		stop() // the folder stays: its logs say why
+		return "", nil, fmt.Errorf("%w; logs are in %s; it said:\n%s", err, data, out.String())
 	}
-	return kubeconfig, stop, nil
+	return kubeconfig, func() { stop(); _ = os.RemoveAll(data) }, nil
 }
 
 // ready waits for a Node that is Ready, and gives up when the process has ended.
