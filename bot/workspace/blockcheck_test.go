@@ -246,3 +246,26 @@ func FuzzCheckBlocks(f *testing.F) {
 		}
 	})
 }
+
+func TestChecksWithoutAServer(t *testing.T) {
+	for blocks, want := range map[string]string{
+		`[{"type":"divider"}]`: "",
+		`[{"type":"foo"}]`:     "unsupported type: foo [json-pointer:/blocks/0/type]",
+		`{}`:                   "invalid_blocks_format",
+		times(5, `{"type":"section","text":`+plainJSON(2700)+`}`): "msg_blocks_too_long",
+	} {
+		if got := strings.Join(CheckBlocks(json.RawMessage(blocks)), ";"); got != want {
+			t.Errorf("CheckBlocks(%.60s) = %q, want %q", blocks, got, want)
+		}
+	}
+	for view, want := range map[string]string{
+		oneView:                               "",
+		`5`:                                   "must provide an object [json-pointer:/view]",
+		`{"type":"home","blocks":[]}`:         "no fewer than 1 items allowed [json-pointer:/view/blocks]",
+		`{"type":"modal","blocks":[{"a":1}]}`: "missing required field: title [json-pointer:/view];missing required field: type [json-pointer:/view/blocks/0]",
+	} {
+		if got := strings.Join(CheckView(json.RawMessage(view)), ";"); got != want {
+			t.Errorf("CheckView(%.60s) = %q, want %q", view, got, want)
+		}
+	}
+}
