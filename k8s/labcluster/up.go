@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -130,6 +131,7 @@ func (o *upOptions) run(parent int, lock *os.File, l *net.TCPListener) error {
 	}
 	socket.Close()
 	alive.Close()
+	debug.FreeOSMemory() // this process only waits from here on
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	return o.wait(cmd, parent, signals, done)

@@ -109,7 +109,8 @@ func (p *process) answer(s Serve, url string) (code int, body []byte, kind strin
 		}
 		return http.StatusNotFound, page(s, http.StatusNotFound), html
 	}
-	if kind = mime.TypeByExtension(path.Ext(name)); kind == "" {
+	kind, _, _ = strings.Cut(mime.TypeByExtension(path.Ext(name)), ";")
+	if kind == "" {
 		kind = "application/octet-stream"
 	}
 	return http.StatusOK, data, kind

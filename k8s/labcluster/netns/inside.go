@@ -60,6 +60,8 @@ func enter(n Network) error {
 	}
 	route := &netlink.Route{
 		LinkIndex: lo.Attrs().Index, Dst: pods, Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_LOCAL, Scope: netlink.SCOPE_HOST,
+		// Who calls a Pod comes from the node, as on a real one.
+		Src: net.ParseIP(n.NodeIPs[0]),
 	}
 	if err := netlink.RouteAdd(route); err != nil {
 		return fmt.Errorf("route the Pod addresses: %w", err)
