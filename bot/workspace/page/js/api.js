@@ -41,6 +41,7 @@ export function listen(as, onEvent, onLink) {
   let source;
   let timer;
   let lost = false;
+  let newest = 0; // id of the last event seen
   const start = () => {
     source = new EventSource(`${ROOT}events?as=${encodeURIComponent(as)}`);
     source.onopen = () => {
@@ -54,7 +55,15 @@ export function listen(as, onEvent, onLink) {
       lost = true;
       timer = setTimeout(start, 1000);
     };
-    for (const name of EVENTS) source.addEventListener(name, (e) => onEvent(name, JSON.parse(e.data)));
+    for (const name of EVENTS) {
+      source.addEventListener(name, (e) => {
+        const data = JSON.parse(e.data);
+        // A smaller number than ours: another server answers, ours is gone.
+        if (name === "hello" && data.last_id < newest) onEvent("reset", data);
+        newest = Number(e.lastEventId) || data.last_id || newest;
+        onEvent(name, data);
+      });
+    }
   };
   start();
   return () => {

@@ -3,7 +3,7 @@
 import { h, bdi } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./i18n.js";
-import { state, on, roots, touch } from "./store.js";
+import { state, on, roots, touch, loadOlder } from "./store.js";
 import { channel, avatar } from "./directory.js";
 import { List } from "./list.js";
 import { Composer } from "./composer.js";
@@ -21,6 +21,7 @@ const el = {};
 /** mountChannel builds the middle once and keeps it in step with the store. */
 export function mountChannel(root) {
   list = new List("channel", t("messages"));
+  list.onTop = () => loadOlder(state.channel).catch(() => false);
   composer = new Composer({ where: "channel" });
   el.head = h("header", { class: "channel-head" });
   el.tabs = h("div", { class: "tabs", role: "tablist" });

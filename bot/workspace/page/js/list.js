@@ -9,6 +9,7 @@ import { keyOf } from "./store.js";
 import { create, update } from "./message.js";
 
 const GROUP = 300; // seconds within which one author's messages join
+const EDGE = 300; // px from the top at which older messages are asked for
 const NEAR = 60; // px from the bottom that count as being there
 
 /** List is one such list: el is its element, show(messages, options) draws it. */
@@ -32,6 +33,7 @@ export class List {
     const s = this.scroller;
     this.stuck = s.scrollHeight - s.scrollTop - s.clientHeight < NEAR;
     if (this.stuck) this.pill.hidden = true;
+    if (s.scrollTop < EDGE) this.onTop?.();
   }
 
   toBottom() {

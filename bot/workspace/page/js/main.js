@@ -1,7 +1,7 @@
 // The page's start: who, where, the first load and the event stream.
 
 import { get, listen } from "./api.js";
-import { state, on, touch, put, drop, loadAll, loadThread } from "./store.js";
+import { state, on, touch, put, drop, loadAll, loadChannel, loadThread } from "./store.js";
 import { user, channel } from "./directory.js";
 import { applyPreferences } from "./preferences.js";
 import { loadSprite } from "./render/emoji.js";
@@ -154,8 +154,10 @@ async function refreshCommands() {
 async function refreshChannels() {
   const channels = await get("channels", { as: state.me }).catch(() => null);
   if (!channels) return;
+  const known = new Set(state.channels.map((c) => c.id));
   state.channels = channels;
   touch("channels");
+  for (const c of channels) if (!known.has(c.id)) loadChannel(c.id).catch(() => null);
 }
 
 // Everything anew: the stream could not say what was missed.

@@ -93,6 +93,28 @@ export async function loadChannel(channel) {
   touch("messages");
 }
 
+const PAGE = 200; // messages in one page, the server's default
+const whole = new Set(); // "person channel" read to its beginning
+const asking = new Set();
+
+/** loadOlder reads the page before the oldest message; false when there is none. */
+export async function loadOlder(channel) {
+  const key = `${state.me} ${channel}`;
+  const oldest = roots(channel)[0];
+  if (!oldest || whole.has(key) || asking.has(key) || roots(channel).length < PAGE) return false;
+  asking.add(key);
+  try {
+    const list = await get("messages", { channel, as: state.me, before: oldest.ts });
+    if (list.length < PAGE) whole.add(key);
+    if (key !== `${state.me} ${channel}`) return false;
+    for (const m of list) box(channel).set(keyOf(m), m);
+    touch("messages");
+    return list.length > 0;
+  } finally {
+    asking.delete(key);
+  }
+}
+
 /** loadThread reads a thread whole. */
 export async function loadThread(channel, ts) {
   const as = state.me;
@@ -111,6 +133,7 @@ export async function loadAll() {
   if (as !== state.me) return;
   Object.assign(state, { app, channels, views });
   state.messages.clear();
+  whole.clear();
   state.threads.clear();
   touch("app", "channels", "views", "messages");
   await Promise.all(channels.map((c) => loadChannel(c.id)));
