@@ -205,3 +205,12 @@ func TestThreadList(t *testing.T) {
 		t.Errorf("%d threads in general, want 1", n)
 	}
 }
+
+func TestLoopbackOnly(t *testing.T) {
+	if s, err := New(Options{Addr: "0.0.0.0:0"}); err == nil {
+		s.Close()
+		t.Error("the workspace listens on all addresses")
+	} else if !strings.Contains(err.Error(), "loopback") {
+		t.Errorf("error = %v", err)
+	}
+}

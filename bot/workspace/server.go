@@ -89,6 +89,11 @@ func New(opt Options) (*Server, error) {
 		}
 		s.listener = l
 	}
+	// There are no passwords: whoever reaches the port is anybody in the class.
+	if a, ok := s.listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.listener.Close()
+		return nil, fmt.Errorf("listen for the workspace on %s: it has no passwords and takes loopback addresses only, such as 127.0.0.1:8080", a)
+	}
 	s.handler = s.guard(s.routes())
 	return s, nil
 }
