@@ -48,5 +48,5 @@ export function avatar(id, size = "") {
   if (id === "USLACKBOT") return h("span", { class: cls + " system", "aria-hidden": "true" }, svg(SPARK, 22));
   const u = user(id);
   const color = /^#[0-9a-f]{6}$/i.test(u?.color || "") ? u.color : "#5b6270";
-  return h("span", { class: cls, "aria-hidden": "true", vars: { "--face": color }, text: u?.initials || (u?.real_name || "?").slice(0, 1) });
+  return h("span", { class: cls, "aria-hidden": "true", vars: { "--face": color }, data: { initials: u?.initials || (u?.real_name || "?").slice(0, 1) } });
 }
