@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,6 +47,7 @@ func BenchmarkCommand(b *testing.B) {
 		if err != nil || r.StatusCode != http.StatusOK {
 			b.Fatal(r, err)
 		}
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // lets the connection be used again
 		r.Body.Close()
 	}
 }
@@ -75,6 +77,7 @@ func BenchmarkUpdate(b *testing.B) {
 		if err != nil || r.StatusCode != http.StatusOK {
 			b.Fatal(r, err)
 		}
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // lets the connection be used again
 		r.Body.Close()
 	}
 }

@@ -21,11 +21,7 @@ type responseURL struct {
 
 func (s *Server) newResponseURL(kind, user string, c *channel, original *message) string {
 	now := s.now()
-	for id, r := range s.responses {
-		if now.Sub(r.at) > 2*responseLife {
-			delete(s.responses, id)
-		}
-	}
+	prune(s.responses, &s.responsesNext, func(r *responseURL) bool { return now.Sub(r.at) > 2*responseLife })
 	id := kind + "-" + randomHex(32)
 	s.responses[id] = &responseURL{user: user, channel: c.ID, at: now, original: original}
 	return s.URL() + "/response/" + id

@@ -130,3 +130,14 @@ func TestResponseURLRules(t *testing.T) {
 		t.Errorf("after 30 minutes: %d %s", code, body)
 	}
 }
+
+func TestPruneLooksAtEachItemAFewTimes(t *testing.T) {
+	m, next, looked := map[string]int{}, 0, 0
+	for i := range 10_000 {
+		m[randomHex(16)] = i
+		prune(m, &next, func(n int) bool { looked++; return n < i-100 })
+	}
+	if len(m) > 400 || looked > 40_000 {
+		t.Errorf("%d items left after %d looks", len(m), looked)
+	}
+}

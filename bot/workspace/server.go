@@ -42,6 +42,9 @@ type Server struct {
 	responses map[string]*responseURL
 	methods   map[string]method
 	limits    *limiter
+
+	triggersNext, responsesNext int // sizes at which those maps are pruned
+
 	sockets   []*socket
 	nextSock  int
 	lastSock  int // the socket that got the last envelope

@@ -42,14 +42,25 @@ type trigger struct {
 // newTrigger starts the 3 s from now: the act, before its delivery.
 func (s *Server) newTrigger(user string) string {
 	now := s.now()
-	for id, t := range s.triggers {
-		if now.Sub(t.at) > time.Minute {
-			delete(s.triggers, id)
-		}
-	}
+	prune(s.triggers, &s.triggersNext, func(t *trigger) bool { return now.Sub(t.at) > time.Minute })
 	id := stampNumber(now) + ".70020." + randomHex(32)
 	s.triggers[id] = &trigger{user: user, at: now}
 	return id
+}
+
+// prune drops what is old once a map has grown to next, then moves next to
+// twice what is left: each item is looked at a few times in its life, not with
+// every new one.
+func prune[T any](m map[string]T, next *int, old func(T) bool) {
+	if len(m) < *next {
+		return
+	}
+	for id, item := range m {
+		if old(item) {
+			delete(m, id)
+		}
+	}
+	*next = max(64, 2*len(m))
 }
 
 func stampNumber(at time.Time) string {
