@@ -47,16 +47,20 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	sharedDir = dir
 	return launch(os.Getenv("LABCLUSTER_BIN"), filepath.Join(dir, "c"), nil)
 })
 
+// sharedDir is empty as long as no test has asked for the shared cluster.
+var sharedDir string
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("LABCLUSTER_BIN") != "" {
+	if sharedDir != "" {
 		if c, err := shared(); err == nil {
 			c.stop()
-			os.RemoveAll(filepath.Dir(c.dir))
 		}
+		os.RemoveAll(sharedDir)
 	}
 	os.Exit(code)
 }
