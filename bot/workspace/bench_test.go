@@ -21,7 +21,12 @@ func BenchmarkCommand(b *testing.B) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	defer func() { cancel(); <-ended }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	}()
 	s.mu.Lock()
 	o, _ := connectionsOpen(s, appCall{})
 	s.mu.Unlock()
@@ -61,7 +66,12 @@ func BenchmarkUpdate(b *testing.B) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	defer func() { cancel(); <-ended }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	}()
 	s.mu.Lock()
 	c := s.channels[0]
 	root := &message{User: s.app.BotUserID, Bot: true, Text: "board"}

@@ -208,7 +208,7 @@ func TestThreadList(t *testing.T) {
 
 func TestLoopbackOnly(t *testing.T) {
 	if s, err := New(Options{Addr: "0.0.0.0:0"}); err == nil {
-		s.Close()
+		s.Close() //nolint:errcheck // it should not be there
 		t.Error("the workspace listens on all addresses")
 	} else if !strings.Contains(err.Error(), "loopback") {
 		t.Errorf("error = %v", err)
