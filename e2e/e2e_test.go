@@ -17,8 +17,13 @@ import (
 	"labbot/k8s/clustertest"
 )
 
+// tests stops the lab cluster when all stories are told.
+type tests struct{ m *testing.M }
+
+func (t tests) Run() int { return clustertest.Main(t.m) }
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		// kubectl is the real one, from its own packages.
 		"kubectl": func() {
 			if err := cmd.NewDefaultKubectlCommand().Execute(); err != nil {

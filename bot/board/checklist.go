@@ -129,7 +129,9 @@ func (v View) step(s engine.StepState) []string {
 		row += " – _" + text.T(v.Lang, "board.expected") + "_"
 	}
 	l := []string{row}
-	if say := Escape(s.Say.In(v.Lang), 200); say != "" {
+	// The scenario's word is on what has happened, so it waits for the end.
+	happened := s.Status == engine.StepDone || s.Status == engine.StepExpected
+	if say := Escape(s.Say.In(v.Lang), 200); say != "" && happened {
 		l = append(l, indent+indent+"_"+strings.Trim(say, "_ ")+"_")
 	}
 	if s.Status == engine.StepFailed && s.Note != "" {

@@ -27,7 +27,9 @@ func (v View) outcome() string {
 // outcomeLines say why it ended so and what to do.
 func (v View) outcomeLines() []string {
 	l := v.repair()
-	if why := Escape(v.State.Why.In(v.Lang), 800); why != "" {
+	// Of a repaired run the outcome's reason is the repair, which is told already.
+	told := v.State.Repair != nil && v.State.Repair.Say == v.State.Why
+	if why := Escape(v.State.Why.In(v.Lang), 800); why != "" && !told {
 		l = append(l, why)
 	}
 	if v.State.Outcome == engine.Infrastructure {

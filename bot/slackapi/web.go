@@ -79,6 +79,8 @@ func options(m board.Message, meta map[string]any) []slack.MsgOption {
 	opts := []slack.MsgOption{
 		slack.MsgOptionText(m.Text, false),
 		slack.MsgOptionBlocks(m.Blocks...), // always: without blocks an update keeps the old ones
+		slack.MsgOptionParse(false),        // chat.update would find names and links by itself
+		slack.MsgOptionLinkNames(false),    // so that evidence cannot call anybody
 		slack.MsgOptionDisableLinkUnfurl(),
 		slack.MsgOptionDisableMediaUnfurl(),
 	}

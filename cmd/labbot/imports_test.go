@@ -23,7 +23,6 @@ var layers = map[string]struct{ project, clients []string }{
 	"bot/exhibit":      {project: []string{"bot/lab", "bot/text", "bot/trace", "scenarios/engine"}},
 	"bot/board":        {project: []string{"core"}, clients: []string{slackGo}},
 	"bot/run":          {project: []string{"core"}},
-	"bot/run/runtest":  {project: []string{"core", "bot/run"}},
 	"bot/thread":       {project: []string{"core", "bot/run"}},
 	"bot":              {project: []string{"core", "bot/run"}, clients: []string{slackGo}},
 	"bot/slackapi":     {project: []string{"core", "bot"}, clients: []string{slackGo}},
@@ -49,7 +48,7 @@ var (
 	pure   = []string{"bot/lab", "bot/text", "bot/command", "bot/trace", "bot/exhibit", "bot/board", "scenarios", "scenarios/engine"}
 	forbid = []string{"net", "net/http", "os", "os/exec"}
 	// tests and their tools are free, and so is the wiring.
-	free = []string{"cmd/labbot", "e2e", "internal/golden", "k8s/clustertest", "bot/workspace/pagetest"}
+	free = []string{"cmd/labbot", "e2e", "bot/run/runtest", "scenarios/engine/enginetest", "internal/golden", "k8s/clustertest", "bot/workspace/pagetest"}
 )
 
 func TestImportsFollowTheDirectionOfData(t *testing.T) {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
-	"strings"
 	"sync"
 
 	"labbot/bot/board"
@@ -49,7 +46,7 @@ func (t *terminal) draw(th run.Thread) (fresh bool) {
 			t.shown[s.ID] = lines
 			fmt.Fprintf(t.out, "\n── %s\n", s.ID)
 		}
-		for _, l := range readingLines(s.Message) {
+		for _, l := range board.Lines(s.Message) {
 			if !lines[l] {
 				lines[l] = true
 				fmt.Fprintf(t.out, "   %s\n", l)
@@ -68,33 +65,4 @@ func (t *terminal) Posted(_ context.Context, _ lab.RunID, slot string) (bool, er
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.shown[slot] != nil, nil
-}
-
-var (
-	blockText = regexp.MustCompile(`"text":"((?:[^"\\]|\\.)*)"`)
-	plainText = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "```", "", "`", "", "*", "")
-)
-
-// readingLines is a message as lines of plain text: Slack's marks are taken off.
-func readingLines(m board.Message) []string {
-	raw, err := json.Marshal(m.Blocks)
-	if err != nil {
-		return []string{m.Text}
-	}
-	var lines []string
-	for _, match := range blockText.FindAllSubmatch(raw, -1) {
-		var s string
-		if json.Unmarshal([]byte(`"`+string(match[1])+`"`), &s) != nil {
-			continue
-		}
-		for _, l := range strings.Split(plainText.Replace(s), "\n") {
-			if strings.TrimSpace(l) != "" {
-				lines = append(lines, strings.TrimRight(l, " "))
-			}
-		}
-	}
-	if m.File != nil {
-		lines = append(lines, strings.Split(strings.TrimRight(m.File.Body, "\n"), "\n")...)
-	}
-	return lines
 }
