@@ -20,8 +20,9 @@ func (s *story) lab(ts *testscript.TestScript, neg bool, args []string) {
 	if n := len(words); n >= 2 && words[n-2] == "=>" {
 		want, words = words[n-1], words[:n-2]
 	}
+	newest := ""
 	if roots := s.roots(ts); len(roots) > 0 {
-		s.since = roots[len(roots)-1].TS
+		newest = roots[len(roots)-1].TS
 	}
 	begun := time.Now()
 	a, err := s.post("command", map[string]string{"user": user, "channel": channel, "text": strings.Join(append([]string{"/lab"}, words...), " ")})
@@ -30,10 +31,16 @@ func (s *story) lab(ts *testscript.TestScript, neg bool, args []string) {
 	if a.OK == neg {
 		ts.Fatalf("/lab %s: %+v", strings.Join(words, " "), a)
 	}
+	if starts.Match(a.Ack) {
+		s.since = newest // from here on the story is about the new board
+	}
 	if want != "" && !regexp.MustCompile(want).MatchString(unescape(a.Ack)) {
 		ts.Fatalf("the ack does not match %q: %s", want, a.Ack)
 	}
 }
+
+// starts is how the bot answers a command that gives a new board.
+var starts = regexp.MustCompile("Starting `|waits its turn|Запускаю `")
 
 func unescape(raw json.RawMessage) string {
 	var v any

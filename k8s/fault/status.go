@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,9 +39,18 @@ func outcome(err error) engine.Result {
 		return failed(engine.ReasonNotOurs, r.Error())
 	}
 	if Unreachable(err) {
-		return engine.Result{Status: engine.ResultUnreachable, Reason: reason(err), Message: err.Error()}
+		return engine.Result{Status: engine.ResultUnreachable, Reason: unreached(err), Message: err.Error()}
 	}
 	return failed(reason(err), err.Error())
+}
+
+// unreached tells a request that never left from one whose answer is missing.
+func unreached(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return engine.ReasonNotSent
+	}
+	return reason(err)
 }
 
 func reason(err error) string {

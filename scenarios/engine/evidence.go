@@ -105,6 +105,10 @@ const (
 // did not make. Other reasons are the API's own (metav1.StatusReason).
 const ReasonNotOurs = "NotOurs"
 
+// ReasonNotSent is the reason of an unreachable attempt that is known to have
+// had no effect: no connection was made.
+const ReasonNotSent = "NotSent"
+
 // Result is what one attempt at an intent gave. The executor is idempotent: it
 // looks before it acts, and the same intent given twice has one effect.
 type Result struct {
@@ -163,6 +167,8 @@ type Intent struct {
 	// NotBefore is when the next attempt may be made.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	Attempts  int       `json:"attempts,omitempty"`
+	// Unsure says that an attempt may have had its effect without an answer.
+	Unsure bool `json:"unsure,omitempty"`
 
 	CreateNamespace  *CreateNamespace  `json:"createNamespace,omitempty"`
 	CreateDeployment *CreateDeployment `json:"createDeployment,omitempty"`

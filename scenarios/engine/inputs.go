@@ -21,6 +21,7 @@ func (m *machine) results() {
 		switch r.Status {
 		case ResultPending, ResultUnreachable:
 			in.Attempts++
+			in.Unsure = in.Unsure || r.Status == ResultUnreachable && r.Reason != ReasonNotSent
 			in.NotBefore = m.at.Add(retry)
 			m.progressNote(*in, r)
 		case ResultDone, ResultFailed:

@@ -174,7 +174,7 @@ func (m *machine) limits() {
 		return
 	}
 	if m.s.Phase == Prepare && m.s.NamespaceUID == "" && m.cut && m.at.Sub(m.s.UnreachableSince) >= prepareReach {
-		m.s.Intents = nil
+		m.forgetUnsent()
 		m.end(Infrastructure, text.Both("scenario.why-unreachable"))
 		return
 	}
@@ -186,6 +186,12 @@ func (m *machine) limits() {
 		return
 	}
 	m.end(TimedOut, text.Both("scenario.why-run-limit", "minutes", int(m.s.Deadline.Sub(m.s.StartedAt).Minutes())))
+}
+
+// forgetUnsent gives up what surely never reached the cluster. A request that
+// may have got there, or that nothing is known of, stays open until it is known.
+func (m *machine) forgetUnsent() {
+	m.s.Intents = slices.DeleteFunc(m.s.Intents, func(in Intent) bool { return !in.Unsure && in.Attempts > 0 })
 }
 
 // reach keeps account of whether the cluster answers.
@@ -206,6 +212,9 @@ func (m *machine) reach() {
 	case !since.IsZero() && !was:
 		if since.After(m.at) {
 			since = m.at
+		}
+		if since.Before(m.s.StartedAt) {
+			since = m.s.StartedAt // an older silence is not this run's
 		}
 		m.s.UnreachableSince = since
 		m.fact(Fact{Kind: FactUnreached})

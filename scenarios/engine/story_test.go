@@ -376,6 +376,36 @@ func TestUnreachableFromTheStart(t *testing.T) {
 	}
 }
 
+// An outage that was over, or that began, before the run started says nothing
+// about the run: its own 8 s have not passed.
+func TestAnOldOutageIsNotThisRuns(t *testing.T) {
+	r := start(t, "break-image")
+	r.W.StaleSince = r.W.Now.Add(-time.Minute)
+	r.Stay(2 * time.Second)
+	if r.S.Outcome != "" {
+		t.Fatalf("outcome %s after 2 s", r.S.Outcome)
+	}
+	r.W.StaleSince = time.Time{}
+	r.UntilPhase(engine.Fix, 2*time.Minute)
+}
+
+// Whether a request that got no answer has made the namespace is not known until
+// somebody asks, so nobody may say that there is nothing to clean.
+func TestAnAnswerThatNeverCameIsNotACleanSlate(t *testing.T) {
+	r := start(t, "break-image")
+	r.W.Unreachable, r.W.Swallows = true, true
+	r.UntilPhase(engine.Cleanup, 20*time.Second)
+	if r.S.Outcome != engine.Infrastructure {
+		t.Fatalf("outcome %s", r.S.Outcome)
+	}
+	r.Stay(2 * time.Minute)
+	if r.S.Phase == engine.Ended {
+		t.Fatalf("ended %s while the API is silent", r.S.Cleaned)
+	}
+	r.W.Unreachable = false
+	ends(t, r, engine.Infrastructure, engine.Clean)
+}
+
 // A short outage changes nothing but the time that a run takes.
 func TestShortOutage(t *testing.T) {
 	for _, ph := range []engine.Phase{engine.Inject, engine.Fix, engine.Verify, engine.Cleanup} {

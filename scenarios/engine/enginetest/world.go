@@ -21,8 +21,12 @@ type World struct {
 	Now time.Time
 	// Images are those that the registry has.
 	Images []string
-	// Unreachable cuts the API off.
+	// Unreachable cuts the API off: no request gets there.
 	Unreachable bool
+	// Swallows makes an API that is cut off take requests and lose the answers.
+	Swallows bool
+	// StaleSince, when set, is how old the watches say their news is.
+	StaleSince time.Time
 	// RegistryDown makes every pull fail for want of a registry.
 	RegistryDown bool
 	// Foreign is a namespace of the run's name that somebody else made.
@@ -91,6 +95,7 @@ func (w *World) Evidence(watches []engine.Watch) engine.Evidence {
 		ev.Stale = w.cutSince
 	} else {
 		w.cutSince = time.Time{}
+		ev.Stale = w.StaleSince
 	}
 	for _, x := range watches {
 		r := engine.Reading{Known: true, List: x.List}
@@ -136,8 +141,16 @@ func (w *World) Do(in engine.Intent) engine.Result {
 		return r
 	}
 	switch {
-	case w.Unreachable:
+	case w.Unreachable && w.Swallows:
+		if in.Kind == engine.ActCreateNamespace && w.ns == nil {
+			w.Unreachable = false
+			w.Do(in)
+			w.Unreachable = true
+		}
 		r.Status = engine.ResultUnreachable
+		return r
+	case w.Unreachable:
+		r.Status, r.Reason = engine.ResultUnreachable, engine.ReasonNotSent
 		return r
 	case slices.Contains(w.Denied, in.Kind):
 		return fail("Forbidden", "denied by the test")
