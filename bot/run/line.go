@@ -134,7 +134,7 @@ func (w *worker) leaveLine(ctx context.Context) error {
 // wipeAgain goes on with a namespace that would not go in time.
 func (w *worker) wipeAgain(ctx context.Context) error {
 	if w.rec.State.NamespaceUID == "" {
-		return nil
+		return w.learnNamespace(ctx)
 	}
 	if !w.effects[wipeIntent] && !w.r.now().Before(w.wipeAt) {
 		if err := w.renew(ctx); err != nil {
@@ -151,6 +151,25 @@ func (w *worker) wipeAgain(ctx context.Context) error {
 	}
 	w.wake()
 	return nil
+}
+
+// learnNamespace asks the cluster what the run never learnt: whether its
+// namespace was made.
+func (w *worker) learnNamespace(ctx context.Context) error {
+	if w.r.now().Before(w.wipeAt) {
+		return nil
+	}
+	settled, uid := w.ownedNamespace(ctx)
+	if !settled {
+		w.wipeAt = w.r.now().Add(dirtyEvery)
+		return nil
+	}
+	st := w.rec.State
+	if st.NamespaceUID = uid; uid == "" {
+		st.Cleaned, st.Remains = engine.CleanNotNeeded, ""
+	}
+	w.wake()
+	return w.commit(ctx, Change{State: &st})
 }
 
 // wipe deletes the run's namespace outside the engine's steps, with one attempt

@@ -362,3 +362,25 @@ func TestRefusals(t *testing.T) {
 		l.end()
 	})
 }
+
+// TestClusterAwayUntilTheEnd takes the cluster away while the namespace is being
+// made and for longer than any limit: it is found and deleted in the end.
+func TestClusterAwayUntilTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		m := forever()
+		p := l.boot("a/1", m)
+		id := l.start(p, "cmd-1")
+		l.until("namespace made", 5*time.Second, func() bool { return l.cluster.Made(id) == 1 })
+		l.cluster.With(func(w *enginetest.World) { w.Unreachable = true })
+		if err := p.Input(t.Context(), id, stopIt()); err != nil {
+			t.Fatal(err)
+		}
+		l.until("given up for now", 90*time.Minute, func() bool { return l.load(id).State.Cleaned == engine.Dirty })
+		l.cluster.With(func(w *enginetest.World) { w.Unreachable = false })
+		l.untilClosed(id)
+		l.check(id, engine.Stopped, engine.Clean)
+		p.close()
+		l.end()
+	})
+}

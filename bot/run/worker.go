@@ -179,6 +179,9 @@ func (w *worker) left(err error) {
 
 // release hands the run over: whoever gets the delivery claims it at once.
 func (w *worker) release() {
+	// The effects end with the worker's context; the next owner must not meet one
+	// that is still on its way.
+	w.running.Wait()
 	if w.away.abandoned {
 		return
 	}
