@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -91,7 +92,13 @@ func (c *Cluster) Logs(ctx context.Context, ref engine.Ref, lines int) (string, 
 	tail, limit := int64(max(1, lines)), int64(64<<10)
 	opts := pickContainer(pod)
 	opts.TailLines, opts.LimitBytes = &tail, &limit
-	raw, err := pods.GetLogs(ref.Name, &opts).DoRaw(ctx)
+	// Stream, because DoRaw throws the API's own words on a refusal away.
+	stream, err := pods.GetLogs(ref.Name, &opts).Stream(ctx)
+	if err != nil {
+		return "", fmt.Errorf("logs of pod %s, container %s: %w", ref.Name, opts.Container, err)
+	}
+	defer func() { _ = stream.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(stream, limit))
 	if err != nil {
 		return "", fmt.Errorf("logs of pod %s, container %s: %w", ref.Name, opts.Container, err)
 	}

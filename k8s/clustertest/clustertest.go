@@ -107,8 +107,9 @@ func Binary() (string, error) {
 	}
 }
 
-// start brings a lab cluster up and waits until its Node is Ready.
-func start() (kubeconfig string, stop func(), err error) {
+// start brings a lab cluster up and waits until its Node is Ready. remove stops
+// it and takes its folder away.
+func start() (kubeconfig string, remove func(), err error) {
 	binary, err := Binary()
 	if err != nil {
 		return "", nil, err
@@ -125,21 +126,24 @@ func start() (kubeconfig string, stop func(), err error) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	stop = func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(stopWithin):
-			_ = cmd.Process.Kill()
-			<-ended
-		}
-	}
 	kubeconfig = filepath.Join(data, "kubeconfig")
 	if err := ready(kubeconfig, ended); err != nil {
-		stop() // the folder stays: its logs say why
+		stop(cmd.Process, ended)
+		// The folder stays: its logs say why.
 		return "", nil, fmt.Errorf("%w; logs are in %s; it said:\n%s", err, data, out.String())
 	}
-	return kubeconfig, func() { stop(); _ = os.RemoveAll(data) }, nil
+	return kubeconfig, func() { stop(cmd.Process, ended); _ = os.RemoveAll(data) }, nil
+}
+
+// stop asks the cluster to end, as Ctrl+C does, and ends it if it does not.
+func stop(p *os.Process, ended <-chan struct{}) {
+	_ = p.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(stopWithin):
+		_ = p.Kill()
+		<-ended
+	}
 }
 
 // ready waits for a Node that is Ready, and gives up when the process has ended.
