@@ -29,6 +29,8 @@ import (
 type cluster struct {
 	cfg      insideConfig
 	plan     *control.Plan
+	procs    *processes
+	apiReady chan struct{} // closed when the API server is ready for the first time
 	fatal    chan error
 	children []*child
 	runtimes []*cri.Runtime
@@ -51,7 +53,7 @@ func newCluster(cfg insideConfig) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{cfg: cfg, plan: plan, fatal: make(chan error, 1)}
+	c := &cluster{cfg: cfg, plan: plan, fatal: make(chan error, 1), apiReady: make(chan struct{})}
 	c.status = Status{
 		Version: version, Kubernetes: kubernetesVersion(), State: "starting", PID: cfg.LauncherPID, Port: cfg.Port,
 		Kubeconfig: kubeconfig, Context: control.Context, StartedAt: cfg.StartedAt, Nodes: cfg.nodeNames(),
@@ -104,7 +106,8 @@ func (c *cluster) write() {
 	}
 }
 
-// start brings the components up in their order and returns when the nodes are Ready.
+// start brings the nodes up; the first one's kubelet brings the control plane up.
+// It returns when all is ready.
 func (c *cluster) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, fmt.Errorf("not ready in %s", c.cfg.Timeout))
 	defer cancel()
@@ -112,23 +115,40 @@ func (c *cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, comp := range components[:2] { // etcd, then the API server
-		if err := c.launch(ctx, comp); err != nil {
-			return err
-		}
+	if err := c.plan.WriteManifests(kubernetesVersion()); err != nil {
+		return err
+	}
+	health := map[string]func(context.Context) error{}
+	for _, comp := range components {
+		health[comp.Name] = httpHealth(comp.Health)
+	}
+	c.procs = newProcesses(c, health)
+	if err := c.openGate(); err != nil {
+		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for i, name := range c.cfg.nodeNames() {
-		ch, err := c.newNode(name, control.NodeIP(i))
+		ch, err := c.newNode(name, control.NodeIP(i), i == 0)
 		if err != nil {
 			return err
 		}
 		group.Go(func() error { return c.await(ctx, ch) })
 	}
-	for _, comp := range components[2:] {
-		group.Go(func() error { return c.launch(ctx, comp) })
+	for name, check := range health {
+		group.Go(func() error {
+			if err := awaitHealth(ctx, name, check); err != nil {
+				return err
+			}
+			if name == "kube-apiserver" {
+				close(c.apiReady)
+			}
+			return nil
+		})
 	}
 	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := c.furnish(); err != nil {
 		return err
 	}
 	c.setState("ready")
@@ -136,13 +156,33 @@ func (c *cluster) start(ctx context.Context) error {
 	return nil
 }
 
-func (c *cluster) launch(ctx context.Context, comp control.Component) error {
-	ch, err := newChild(c.cfg.Dir, comp.Name, append([]string{comp.Name}, comp.Args...), comp.Env)
+// furnish makes the cluster look as kubeadm leaves it.
+func (c *cluster) furnish() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cfg, err := clientcmd.BuildConfigFromFlags("", c.plan.Kubeconfig("admin"))
 	if err != nil {
 		return err
 	}
-	ch.health = httpHealth(comp.Health)
-	return c.await(ctx, ch)
+	cfg.QPS = -1
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	if err := control.MarkControlPlane(ctx, client, c.cfg.nodeNames()[0]); err != nil {
+		return err
+	}
+	return control.ApplyAddons(ctx, cfg, kubernetesVersion())
+}
+
+// openGate lets the components in once the API server is ready.
+func (c *cluster) openGate() error {
+	l, err := net.Listen("tcp", net.JoinHostPort(control.NodeIP(0), fmt.Sprint(control.GatePort)))
+	if err != nil {
+		return fmt.Errorf("gate to the API server: %w", err)
+	}
+	go forward(l, net.JoinHostPort(control.NodeIP(0), fmt.Sprint(control.APIPort)), c.apiReady)
+	return nil
 }
 
 // await starts a child and waits until it is ready.
@@ -163,8 +203,12 @@ func (c *cluster) await(ctx context.Context, ch *child) error {
 }
 
 // newNode serves a simulated runtime and prepares the kubelet over it.
-func (c *cluster) newNode(name, ip string) (*child, error) {
-	dir := filepath.Join(c.cfg.Dir, "nodes", name)
+func (c *cluster) newNode(name, ip string, controlPlane bool) (*child, error) {
+	nodes, err := nodesDir(c.cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(nodes, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("node folder: %w", err)
 	}
@@ -176,9 +220,13 @@ func (c *cluster) newNode(name, ip string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
+	manifests := ""
+	if controlPlane {
+		manifests = c.plan.ManifestDir()
+	}
 	cfg, err := json.Marshal(node.Config{
 		Name: name, IP: ip, Dir: filepath.Join(dir, "kubelet"), Kubeconfig: c.plan.Kubeconfig("kubelet-" + name),
-		CACert: c.plan.CACert(), Cert: pair.Cert, Key: pair.Key, Socket: socket, ClusterDNS: control.DNSIP, MaxPods: 250,
+		CACert: c.plan.CACert(), Cert: pair.Cert, Key: pair.Key, Socket: socket, Manifests: manifests, ClusterDNS: control.DNSIP, MaxPods: 250,
 	})
 	if err != nil {
 		return nil, err
@@ -196,13 +244,14 @@ func (c *cluster) serveRuntime(dir, socket, ip string) error {
 	if err != nil {
 		return err
 	}
+	control.AddSystemImages(catalogue, kubernetesVersion())
 	images, err := cri.NewImageService(catalogue, filepath.Join(dir, "images"))
 	if err != nil {
 		return err
 	}
 	rt, err := cri.NewRuntime(cri.Options{
 		Images: images, Dir: filepath.Join(dir, "containers"), Version: version, NodeIP: ip,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Process: c.procs,
 	})
 	if err != nil {
 		return err
@@ -262,18 +311,18 @@ func (c *cluster) stop() {
 	children := c.children
 	c.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, ch := range children[min(2, len(children)):] {
+	for _, ch := range children {
 		wg.Go(ch.stop)
 	}
 	wg.Wait()
 	for _, s := range c.servers {
 		s.Stop()
 	}
+	if c.procs != nil {
+		c.procs.stop()
+	}
 	for _, rt := range c.runtimes {
 		rt.Close()
-	}
-	for i := min(2, len(children)) - 1; i >= 0; i-- {
-		children[i].stop()
 	}
 	c.setState("stopped")
 }

@@ -89,7 +89,7 @@ func runCluster(ctx context.Context, cfg insideConfig) error {
 	if err != nil {
 		return err
 	}
-	go forward(listener, net.JoinHostPort(control.NodeIP(0), fmt.Sprint(control.APIPort)))
+	go forward(listener, net.JoinHostPort(control.NodeIP(0), fmt.Sprint(control.APIPort)), c.apiReady)
 	defer c.stop()
 	if err := c.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -105,8 +105,9 @@ func runCluster(ctx context.Context, cfg insideConfig) error {
 	}
 }
 
-// forward joins connections of the host with the API server inside.
-func forward(l net.Listener, to string) {
+// forward joins connections with an address inside; those that come before open
+// is closed are held back.
+func forward(l net.Listener, to string, open <-chan struct{}) {
 	for {
 		conn, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -116,7 +117,10 @@ func forward(l net.Listener, to string) {
 			time.Sleep(100 * time.Millisecond) // out of file descriptors: give some time to come back
 			continue
 		}
-		go join(conn.(*net.TCPConn), to)
+		go func() {
+			<-open
+			join(conn.(*net.TCPConn), to)
+		}()
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -118,21 +119,16 @@ func (c *child) announce(ctx context.Context, started time.Time) {
 
 // ready waits for the health check.
 func (c *child) ready(ctx context.Context) error {
-	t := time.NewTicker(100 * time.Millisecond)
-	defer t.Stop()
-	for {
-		err := c.health(ctx)
-		if err == nil {
-			return nil
-		}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w; see its log", c.name, err)
 		case <-c.ended:
-			return fmt.Errorf("%s was stopped", c.name)
-		case <-t.C:
+			cancel(errors.New("it was stopped"))
+		case <-ctx.Done():
 		}
-	}
+	}()
+	return awaitHealth(ctx, c.name, c.health)
 }
 
 func (c *child) isStopped() bool {

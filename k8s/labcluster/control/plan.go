@@ -20,7 +20,10 @@ const (
 	ServiceIP   = "10.96.0.1"
 	DNSIP       = "10.96.0.10"
 	APIPort     = 6443
-	Context     = "k8slab@lab"
+	// GatePort holds the connections of the components back until the API server
+	// is ready, so that none of them falls into a long back-off at the start.
+	GatePort = 6444
+	Context  = "k8slab@lab"
 )
 
 // NodeIP is the address of the i-th node, from 0.
@@ -86,13 +89,16 @@ func (p *Plan) Kubeconfig(name string) string {
 // Endpoint is where the API server listens inside the cluster's namespace.
 func (p *Plan) Endpoint() string { return fmt.Sprintf("https://%s:%d", p.Address, APIPort) }
 
+// Gate is where the components reach the API server.
+func (p *Plan) Gate() string { return fmt.Sprintf("https://%s:%d", p.Address, GatePort) }
+
 // WriteKubeconfig makes a client certificate and a kubeconfig around it.
 func (p *Plan) WriteKubeconfig(name string, who pki.Leaf) error {
 	pair, err := p.ca.Issue(name, who)
 	if err != nil {
 		return err
 	}
-	cfg, err := p.kubeconfig(p.Endpoint(), pair, who.CommonName, who.CommonName+"@lab")
+	cfg, err := p.kubeconfig(p.Gate(), pair, who.CommonName, who.CommonName+"@lab")
 	if err != nil {
 		return err
 	}

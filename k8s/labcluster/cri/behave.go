@@ -14,6 +14,9 @@ func (p *process) behave(ctx context.Context, b Behaviour) int32 {
 	if run, ok := p.handOver(); ok {
 		return run(ctx)
 	}
+	if b.Process != "" {
+		return p.real(ctx, b.Process)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if code := p.prepare(b); code != 0 {
@@ -54,6 +57,15 @@ func (p *process) behave(ctx context.Context, b Behaviour) int32 {
 	case <-ctx.Done():
 		return 137
 	}
+}
+
+// real runs a component of the cluster as a process.
+func (p *process) real(ctx context.Context, component string) int32 {
+	if p.starter == nil {
+		fmt.Fprintf(p.stderr, "%s runs only as a static Pod of the lab cluster\n", component)
+		return 1
+	}
+	return p.starter.Run(ctx, component, p.argv[1:], p.env, p.stderr, p.term)
 }
 
 // handOver follows the custom of entrypoint scripts: they end in `exec "$@"`, so

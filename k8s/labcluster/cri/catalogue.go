@@ -91,6 +91,9 @@ type Behaviour struct {
 	IgnoreTerm bool `json:"ignoreTerm,omitempty"`
 	// TermExitCode is the exit code after a stop signal that is obeyed.
 	TermExitCode int32 `json:"termExitCode,omitempty"`
+	// Process runs the component of this name as a real process. It is for the
+	// static Pods of the cluster itself and refused to all others.
+	Process string `json:"process,omitempty"`
 	// RootOnly ends the program with this message when it does not run as root.
 	RootOnly string `json:"rootOnly,omitempty"`
 }

@@ -16,7 +16,7 @@ import (
 // exit code; it must end the process when ctx ends, and pass a stop signal on
 // when term is closed.
 type ProcessStarter interface {
-	Run(ctx context.Context, argv []string, env []string, stdout, stderr io.Writer, term <-chan struct{}) int32
+	Run(ctx context.Context, component string, args, env []string, out io.Writer, term <-chan struct{}) int32
 }
 
 // process is one simulated program of a container with its surroundings.
@@ -30,6 +30,7 @@ type process struct {
 	image    *Repository
 	fs       *filesystem
 	memory   *memory
+	starter  ProcessStarter // nil: no real processes here
 	term     <-chan struct{}
 	stdin    io.Reader
 	stdout   io.Writer
@@ -75,9 +76,18 @@ func (c *container) newProcess(r *Runtime, argv []string) *process {
 	}
 	return &process{
 		argv: argv, env: env, dir: dir, ip: ip, hostname: hostname, uid: c.uid(),
-		image: c.image.repo, fs: c.fs, memory: c.memory, term: c.term,
+		image: c.image.repo, fs: c.fs, memory: c.memory, term: c.term, starter: c.starter(r),
 		stdin: bytes.NewReader(nil), stdout: io.Discard, stderr: io.Discard,
 	}
+}
+
+// starter gives real processes to the static Pods of the node only: their
+// manifests lie in the cluster's own folder, beyond the reach of the API.
+func (c *container) starter(r *Runtime) ProcessStarter {
+	if c.sandbox.config.GetAnnotations()["kubernetes.io/config.source"] != "file" {
+		return nil
+	}
+	return r.opts.Process
 }
 
 // program finds what a container would execute, or says why runc could not.

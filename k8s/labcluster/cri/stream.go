@@ -3,9 +3,11 @@ package cri
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -27,7 +29,7 @@ func (r *Runtime) ServeStreams(addr string) error {
 	}
 	r.stream = s
 	go func() {
-		if err := s.Start(true); err != nil {
+		if err := s.Start(true); !errors.Is(err, http.ErrServerClosed) {
 			r.log.Error("streaming server ended", "error", err)
 		}
 	}()

@@ -43,13 +43,14 @@ func (machine) VersionInfo() (*cadvisorapi.VersionInfo, error) {
 
 // ContainerInfoV2 knows one container, the whole machine.
 func (m machine) ContainerInfoV2(name string, _ cadvisorapi.RequestOptions) (map[string]cadvisorapi.ContainerInfo, error) {
-	if name != "/" {
+	// The kubelet names the root of all Pods with the empty string; there are no cgroups to tell them apart.
+	if name != "/" && name != "" {
 		return map[string]cadvisorapi.ContainerInfo{}, nil
 	}
 	mem := meminfo()
 	used := mem["MemTotal"] - mem["MemAvailable"]
 	usage := cpuTime()
-	return map[string]cadvisorapi.ContainerInfo{"/": {
+	return map[string]cadvisorapi.ContainerInfo{name: {
 		Spec: cadvisorapi.ContainerSpec{
 			CreationTime: bootTime(), HasCpu: true, HasMemory: true,
 			Memory: cadvisorapi.MemorySpec{Limit: mem["MemTotal"]},
