@@ -131,10 +131,14 @@ func TestLogsOfNowAndBefore(t *testing.T) {
 	}))
 	p := n.awaitPod("CrashLoopBackOff", waitsFor("CrashLoopBackOff"))
 	n.awaitEvent("kubelet", "Warning", "BackOff", "Back-off restarting failed container")
-	text, err := n.logs(p.Name, v1.PodLogOptions{Previous: true})
-	if err != nil || text != "no config\n" {
-		t.Errorf("previous log is %q, %v", text, err)
-	}
+	// A container that is just being replaced has no log for a moment, as on any node.
+	eventually(t, stepTimeout, func(context.Context) error {
+		text, err := n.logs(p.Name, v1.PodLogOptions{Previous: true})
+		if err != nil || text != "no config\n" {
+			return fmt.Errorf("previous log is %q, %v", text, err)
+		}
+		return nil
+	})
 	last := p.Status.ContainerStatuses[0].LastTerminationState.Terminated
 	if last == nil || last.ExitCode != 1 || last.Reason != "Error" {
 		t.Errorf("last state is %+v", last)
