@@ -70,18 +70,20 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// do makes attempts at an intent until it is more than pending, as a run does.
+// do makes attempts at an intent until it is decided, as a run does: pending and
+// unreachable both ask for another attempt.
 func (b *bench) do(in engine.Intent, within time.Duration) engine.Result {
 	b.Helper()
 	var r engine.Result
 	var said string
 	b.wait(within, string(in.Kind)+" to end", func() bool {
 		r = b.bot.Do(b.Context(), b.meta, in)
-		if r.Status == engine.ResultPending && r.Message != said {
+		open := r.Status == engine.ResultPending || r.Status == engine.ResultUnreachable
+		if open && r.Message != said {
 			said = r.Message
-			b.Logf("%s: pending: %s", in.Kind, said)
+			b.Logf("%s: %s: %s", in.Kind, r.Status, said)
 		}
-		return r.Status != engine.ResultPending
+		return !open
 	})
 	return r
 }
