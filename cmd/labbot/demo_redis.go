@@ -23,7 +23,7 @@ const redisTime = 20 * time.Second
 func demoRedis(ctx context.Context, o demoOptions, p printer, logger *zap.Logger) (*store.Store, func(), error) {
 	none := func() {}
 	if o.redis != "" {
-		st, report, err := store.Open(ctx, store.Options{URL: o.redis, Logger: logger})
+		st, report, err := openStore(ctx, o.redis, logger)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -46,7 +46,7 @@ func demoRedis(ctx context.Context, o demoOptions, p printer, logger *zap.Logger
 	if err := s.start(ctx); err != nil {
 		return nil, nil, err
 	}
-	st, _, err := store.Open(ctx, store.Options{URL: s.url(), Logger: logger})
+	st, _, err := openStore(ctx, s.url(), logger)
 	if err != nil {
 		s.stop()
 		return nil, nil, err

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"labbot/bot/lab"
+	"labbot/bot/run"
 	"labbot/bot/slackapi"
 	"labbot/bot/store"
 )
@@ -51,7 +52,7 @@ func serve(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	st, report, err := store.Open(ctx, store.Options{URL: c.Redis, Logger: logger})
+	st, report, err := openStore(ctx, c.Redis, logger)
 	if err != nil {
 		return err
 	}
@@ -82,6 +83,24 @@ func serve(ctx context.Context, c config) error {
 			logger.Info("signed in to Slack", zap.String("team", who.Team), zap.String("as", who.User))
 		},
 	})
+}
+
+// storeTries bounds the wait at start for a Redis that is still coming up.
+const storeTries = 8
+
+func openStore(ctx context.Context, url string, logger *zap.Logger) (st *store.Store, report store.Report, err error) {
+	for range storeTries {
+		st, report, err = store.Open(ctx, store.Options{URL: url, Logger: logger})
+		if err == nil || !errors.Is(err, run.ErrDown) || ctx.Err() != nil {
+			return st, report, err
+		}
+		logger.Warn("Redis does not answer yet", zap.Error(err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	return st, report, err
 }
 
 // owner names this process among all that share the store: a stable instance and
