@@ -368,8 +368,7 @@ func TestRefusals(t *testing.T) {
 func TestClusterAwayUntilTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
-		m := forever()
-		p := l.boot("a/1", m)
+		p := l.boot("a/1", nil)
 		id := l.start(p, "cmd-1")
 		l.until("namespace made", 5*time.Second, func() bool { return l.cluster.Made(id) == 1 })
 		l.cluster.With(func(w *enginetest.World) { w.Unreachable = true })

@@ -26,7 +26,7 @@ func (w *worker) turn(ctx context.Context) error {
 		w.back()
 		return nil
 	case ctx.Err() != nil:
-		return nil // the loop sees it and hands over
+		return nil //nolint:nilerr // the loop sees the end and hands over
 	case errors.Is(err, ErrDown):
 		w.stayAway(err)
 		return nil

@@ -11,7 +11,7 @@ import (
 	"labbot/scenarios/engine"
 )
 
-// Mortal is a process that dies after a number of effects: from then on nothing
+// Mortal is a process whose effects come one after another, and which dies after a number of them: from then on nothing
 // it does has any effect, and it learns of nothing. A nil Mortal never dies.
 type Mortal struct {
 	mu    sync.Mutex
