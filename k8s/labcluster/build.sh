@@ -57,6 +57,7 @@ if [ ! -x "$cached" ]; then
 	ls -1t "$cache"/labcluster-* | tail -n +4 | while read -r old; do rm -f "$old"; done
 fi
 touch "$cached"
+[ ! "$out" -ef "$cached" ] || exit 0 # mv refuses two names of one file
 rm -f "$out.new"
 ln "$cached" "$out.new" 2>/dev/null || cp "$cached" "$out.new"
 mv "$out.new" "$out"

@@ -54,6 +54,9 @@ func Run(ctx context.Context, c Config) error {
 	for k, v := range c.Labels {
 		flags.NodeLabels[k] = v
 	}
+	// With one kept dead container, the default, `kubectl logs --previous` fails
+	// whenever the current one has ended too, which in a crash loop is most of the time.
+	flags.MaxPerPodContainerCount = 2
 	cfg, err := options.NewKubeletConfiguration()
 	if err != nil {
 		return fmt.Errorf("kubelet defaults: %w", err)
