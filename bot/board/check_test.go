@@ -154,7 +154,7 @@ func (c *checker) line(at, line string) {
 			c.that(entity.MatchString(rest), "%s: raw & in %q", at, line)
 		case r == '<':
 			c.that(token.MatchString(rest), "%s: foreign token in %q", at, line)
-		case r == '>' && !(quoted && i == 0):
+		case r == '>' && (!quoted || i != 0):
 			open := strings.LastIndex(line[:i], "<")
 			c.that(open >= 0 && token.FindString(line[open:]) == line[open:i+1], "%s: raw > in %q", at, line)
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):

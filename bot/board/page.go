@@ -73,8 +73,6 @@ func (p *page) context(parts ...string) {
 	}
 }
 
-func (p *page) divider() { p.add(slack.NewDividerBlock(), 0) }
-
 // reserve keeps room for blocks that must be on the page whatever comes before.
 func (p *page) reserve(size int, blocks ...slack.Block) {
 	p.tail, p.left = append(p.tail, blocks...), p.left-size

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -304,7 +305,7 @@ func TestShow(t *testing.T) {
 		l := newLab(t)
 		a := l.boot("a/1", nil)
 		id := l.start(a, "cmd-1")
-		if _, err := a.Show(t.Context(), id, engine.ActDescribe); err == nil || err.(*run.Refusal).Reply(lab.RU) == "" {
+		if _, err := a.Show(t.Context(), id, engine.ActDescribe); !refused(err) {
 			t.Errorf("Show before there is anything: %v, want a refusal", err)
 		}
 		l.untilPhase(id, engine.Fix)
@@ -349,7 +350,7 @@ func TestRefusals(t *testing.T) {
 			q := request(name)
 			change(&q)
 			_, err := p.Start(t.Context(), q)
-			r, ok := err.(*run.Refusal)
+			r, ok := errors.AsType[*run.Refusal](err)
 			if !ok || r.Reply(lab.RU) == "" || r.Reply(lab.EN) == "" || strings.HasPrefix(r.Reply(lab.EN), "run.") {
 				t.Errorf("%s: %v, want a refusal in both languages", name, err)
 			}
@@ -382,4 +383,10 @@ func TestClusterAwayUntilTheEnd(t *testing.T) {
 		p.close()
 		l.end()
 	})
+}
+
+// refused tells whether err is a refusal that can be told in Russian.
+func refused(err error) bool {
+	r, ok := errors.AsType[*run.Refusal](err)
+	return ok && r.Reply(lab.RU) != ""
 }

@@ -83,11 +83,17 @@ func (l *listener) socket(ctx context.Context, n int) error {
 		case e := <-sm.Events:
 			if err := l.event(ctx, sm, e, logger); err != nil {
 				cancel(err)
-				<-done
-				return err
+				return errors.Join(err, ignoreCancel(<-done))
 			}
 		}
 	}
+}
+
+func ignoreCancel(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 func (l *listener) event(ctx context.Context, sm *socketmode.Client, e socketmode.Event, logger *zap.Logger) error {

@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -137,7 +136,7 @@ func TestServeEndsWithoutRedis(t *testing.T) {
 	cancel()
 	select {
 	case err := <-done:
-		t.Log(fmt.Sprintf("ended after %s: %v", time.Since(begin).Round(10*time.Millisecond), err))
+		t.Logf("ended after %s: %v", time.Since(begin).Round(10*time.Millisecond), err)
 	case <-time.After(15 * time.Second):
 		t.Error("Serve does not end within 15 s while redis is frozen")
 	}

@@ -40,7 +40,6 @@ type slot struct {
 	hash     string
 	busy     bool // a lane is at it
 	failed   string
-	edited   time.Time
 	attempts int
 	after    time.Time // no attempt before
 }

@@ -55,7 +55,7 @@ func (r *reader) scaling(h Hop) {
 	object := "ReplicaSet/" + m[1]
 	for i, known := range r.hops {
 		if known.What == CreatedReplicaSet && known.Object == object && m[2] == "0" && h.At.Sub(known.At).Abs() <= 2*time.Second {
-			r.hops[i].Also = append(known.Also, h.Key)
+			r.hops[i].Also = append(r.hops[i].Also, h.Key)
 			r.hops[i].Source += ", event ScalingReplicaSet"
 			return
 		}
@@ -76,7 +76,7 @@ func (r *reader) podOf(h Hop, e engine.Event) {
 		h.What = CreatedPod
 		for i, known := range r.hops {
 			if known.What == CreatedPod && known.Object == h.Object {
-				r.hops[i].Also = append(known.Also, h.Key)
+				r.hops[i].Also = append(r.hops[i].Also, h.Key)
 				r.hops[i].Source += ", event SuccessfulCreate"
 				return
 			}

@@ -99,11 +99,10 @@ func serveParts(ctx context.Context, p parts) error {
 	b.Close()
 	runner.Close()
 	endThreads()
-	<-threadsDone
 	if errors.Is(err, context.Canceled) {
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(err, <-threadsDone)
 }
 
 func identify(ctx context.Context, client *slackapi.Client, logger *zap.Logger) (slackapi.Identity, error) {

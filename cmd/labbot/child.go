@@ -30,7 +30,7 @@ const stopTime = 20 * time.Second
 // startChild starts a program in a process group of its own, so that Ctrl+C in
 // the terminal reaches only the demo, which stops its children in order.
 func startChild(name, path string, args []string, lines func(string)) (*child, error) {
-	c := &child{name: name, cmd: exec.Command(path, args...), done: make(chan struct{}), tail: &tail{}}
+	c := &child{name: name, cmd: exec.CommandContext(context.Background(), path, args...), done: make(chan struct{}), tail: &tail{}}
 	c.cmd.SysProcAttr = childAttr()
 	c.cmd.Env = os.Environ()
 	out, in := io.Pipe()
@@ -51,7 +51,7 @@ func startChild(name, path string, args []string, lines func(string)) (*child, e
 	}()
 	go func() {
 		_ = c.cmd.Wait()
-		in.Close()
+		_ = in.Close() // a pipe in memory
 		close(c.done)
 	}()
 	return c, nil

@@ -189,7 +189,7 @@ func claim(o demoOptions, lang lab.Lang) (net.Listener, func(), error) {
 	if !got {
 		return nil, nil, errors.New(text.T(lang, "demo.data-in-use", "data", o.data))
 	}
-	ln, err := net.Listen("tcp", o.addr)
+	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", o.addr)
 	if err != nil {
 		_ = lock.Unlock()
 		return nil, nil, errors.New(text.T(lang, "demo.port-in-use", "addr", o.addr, "error", err.Error()))

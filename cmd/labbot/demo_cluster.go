@@ -25,7 +25,7 @@ const clusterTime = 3 * time.Minute
 // demoCluster opens the given cluster, or starts the embedded one.
 func demoCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Logger) (*k8s.Cluster, func(), error) {
 	if o.kubeconfig != "" {
-		return givenCluster(ctx, o, p, logger)
+		return givenCluster(ctx, o, p)
 	}
 	if runtime.GOOS != "linux" {
 		return nil, nil, errors.New(text.T(p.lang, "demo.needs-kubeconfig", "os", runtime.GOOS))
@@ -102,7 +102,7 @@ func findLabcluster(given string) (string, error) {
 }
 
 // givenCluster opens somebody's cluster, once its context's name was given back.
-func givenCluster(ctx context.Context, o demoOptions, p printer, logger *zap.Logger) (*k8s.Cluster, func(), error) {
+func givenCluster(ctx context.Context, o demoOptions, p printer) (*k8s.Cluster, func(), error) {
 	// Opening reads the file; the cluster itself is not asked before the yes.
 	cluster, err := openCluster(o.kubeconfig, "")
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *supervised) start(ctx context.Context) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("redis folder: %w", err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("port for redis: %w", err)
 	}
@@ -98,7 +98,7 @@ func (s *supervised) launch(ctx context.Context) error {
 	s.current = c
 	s.mu.Unlock()
 	err = c.await(ctx, redisTime, func() error {
-		conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
+		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
 		if err == nil {
 			conn.Close()
 		}

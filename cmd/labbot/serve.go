@@ -121,7 +121,7 @@ func healthServer(addr string, ready func() error) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
-	ln, err := net.Listen("tcp", addr)
+	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("health address: %w", err)
 	}

@@ -152,9 +152,9 @@ func ready(kubeconfig string, ended <-chan struct{}) error {
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	last := errors.New("nothing asked yet")
 	for {
-		if last = nodeReady(ctx, kubeconfig); last == nil {
+		last := nodeReady(ctx, kubeconfig)
+		if last == nil {
 			return nil
 		}
 		select {

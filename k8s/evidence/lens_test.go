@@ -457,7 +457,7 @@ func TestTrimKeepsTheWritersAndDropsTheirFields(t *testing.T) {
 	at := metav1.NewTime(born)
 	u.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "kubectl-rollout", Operation: "Update", APIVersion: "apps/v1", Subresource: "status", Time: &at,
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
 	}})
 	trim(u)
 	want := []any{map[string]any{"manager": "kubectl-rollout", "operation": "Update", "apiVersion": "apps/v1", "subresource": "status", "time": "2026-05-04T09:00:00Z"}}

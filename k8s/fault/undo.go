@@ -102,7 +102,7 @@ func (e *Executor) rollback(ctx context.Context, d *appsv1.Deployment, to int64)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	case trouble != nil:
-		return fmt.Errorf("%s: %w", err, trouble)
+		return fmt.Errorf("%w: %w", err, trouble)
 	}
 	return &kubectlError{err.Error()}
 }

@@ -86,14 +86,14 @@ func (c *checker) buttons(bs []Button, sc scope) {
 			c.problem(path, text.Both("scenario.button-empty", "name", b.ID), "")
 		default:
 			c.undo(b.Undo, path+".undo", sc)
-			c.enableAfter(b, path, sc)
+			c.enableAfter(b, path)
 		}
 		names[b.ID] = true
 	}
 }
 
 // enableAfter holds that the evidence stands before a button can take it away.
-func (c *checker) enableAfter(b Button, path string, sc scope) {
+func (c *checker) enableAfter(b Button, path string) {
 	known := c.p.stepIDs(Prepare, Inject, Observe)
 	switch {
 	case b.EnableAfter == "":

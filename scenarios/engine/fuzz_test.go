@@ -188,7 +188,7 @@ func (c *chaos) evidence() engine.Evidence {
 			continue
 		case c.noise > 1 && c.disturbed():
 			r.Status, r.Reason = engine.ResultStatus(c.one("pending", "failed", "unreachable", "nonsense", "")), c.one("", "NotFound", "Forbidden", engine.ReasonNotOurs)
-		case c.disturbed():
+		case c.disturbed(): //nolint:gocritic // each call is a new throw of the dice
 			ev.Results = append(ev.Results, r) // twice
 		}
 		ev.Results = append(ev.Results, r)

@@ -220,7 +220,7 @@ func (m *machine) offer() {
 			b.Enabled = ok && m.s.Outcome == ""
 		default:
 			byButton := m.s.Repair != nil && m.s.Repair.Button != ""
-			b.Enabled = learning && !b.Busy && !(m.s.Phase == Verify && byButton) && m.ended(m.p.button(b.ID))
+			b.Enabled = learning && !b.Busy && (m.s.Phase != Verify || !byButton) && m.ended(m.p.button(b.ID))
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (m *machine) judge(st *step, ss *StepState) verdict {
 	if !acted || !allFinal(ss.Checks) {
 		return running
 	}
-	missing := ""
+	var missing string
 	if st.def.seen != nil && ss.Reason == "" && !st.def.seen(m.world, st) {
 		missing = string(st.Action)
 	} else {

@@ -53,7 +53,8 @@ func (s Short) Step(st engine.State, ev engine.Evidence, at time.Time) (engine.S
 		}
 	case engine.Fix:
 		facts = append(facts, s.watch(&st, ev, at)...)
-		for _, in := range ev.Inputs {
+		if len(ev.Inputs) > 0 { // the first one decides
+			in := ev.Inputs[0]
 			st.Outcome, st.StoppedBy = engine.Stopped, in.By
 			if in.Kind == engine.InputButton {
 				st.Outcome = engine.Passed
@@ -63,7 +64,6 @@ func (s Short) Step(st engine.State, ev engine.Evidence, at time.Time) (engine.S
 				ID: "cleanup/wipe", Kind: engine.ActDeleteNamespace, IssuedAt: at, Deadline: at.Add(time.Minute),
 				DeleteNamespace: &engine.DeleteNamespace{Name: st.Namespace, UID: st.NamespaceUID},
 			})
-			break
 		}
 	}
 	return st, facts
