@@ -41,8 +41,8 @@ test-unit: ## tests without a cluster (under 2 minutes with a warm build cache)
 
 .PHONY: test-cluster
 test-cluster: labcluster ## the embedded cluster itself, and the adapters against it
-	cd k8s/labcluster && LABCLUSTER_BIN=$(CURDIR)/bin/labcluster LABCLUSTER_REQUIRED=1 go test -timeout 15m ./...
-	LABBOT_REQUIRE_CLUSTER=1 LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster go test -timeout 10m -run Cluster ./k8s/...
+	cd k8s/labcluster && GOFLAGS="-trimpath -buildvcs=false" LABCLUSTER_BIN=$(CURDIR)/bin/labcluster LABCLUSTER_REQUIRED=1 go test -timeout 15m ./...
+	LABBOT_REQUIRE_CLUSTER=1 LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster go test -timeout 10m ./k8s
 
 .PHONY: test-e2e
 test-e2e: build ## stories: the shipped binary, workspace, Redis, cluster, browser

@@ -147,23 +147,26 @@ func TestACommandIsAnsweredInItsAck(t *testing.T) {
 	record := func(closed bool, clean engine.CleanResult) []run.Record {
 		return []run.Record{{ID: "r-00000001", Closed: closed, State: engine.State{Scenario: "break-image", Namespace: "k8s-m01", Cleaned: clean}}}
 	}
+	ended := record(false, engine.Clean)
+	ended[0].State.Phase = engine.Ended
 	for name, c := range map[string]struct {
 		text    string
 		records []run.Record
 		err     error
 		want    string
 	}{
-		"help":                     {text: "", want: "break-image"},
-		"unknown":                  {text: "brake-image", want: "Did you mean `/lab break-image`"},
-		"start":                    {text: "break-image", want: "Starting `break-image`"},
-		"stop with nothing":        {text: "stop", want: "Nothing has been run"},
-		"stop":                     {text: "stop", records: record(false, ""), want: "Stopping `break-image`"},
-		"cleanup of a clean run":   {text: "cleanup", records: record(true, engine.Clean), want: "answers NotFound"},
-		"cleanup where none was":   {text: "cleanup", records: record(true, engine.CleanNotNeeded), want: "was not touched"},
-		"cleanup of a dirty run":   {text: "cleanup", records: record(true, engine.Dirty), want: "not gone yet"},
-		"redis is away":            {text: "break-image", err: fmt.Errorf("create: %w", run.ErrDown), want: "Redis does not answer"},
-		"time is up":               {text: "break-image", err: context.DeadlineExceeded, want: "Redis does not answer"},
-		"an error nobody explains": {text: "break-image", err: errors.New("boom"), want: "Reference in the bot's log"},
+		"help":                   {text: "", want: "break-image"},
+		"unknown":                {text: "brake-image", want: "Did you mean `/lab break-image`"},
+		"start":                  {text: "break-image", want: "Starting `break-image`"},
+		"stop with nothing":      {text: "stop", want: "Nothing has been run"},
+		"stop":                   {text: "stop", records: record(false, ""), want: "Stopping `break-image`"},
+		"cleanup of a clean run": {text: "cleanup", records: record(true, engine.Clean), want: "answers NotFound"},
+		"cleanup where none was": {text: "cleanup", records: record(true, engine.CleanNotNeeded), want: "was not touched"},
+		"cleanup between the proof and the last message": {text: "cleanup", records: ended, want: "answers NotFound"},
+		"cleanup of a dirty run":                         {text: "cleanup", records: record(true, engine.Dirty), want: "not gone yet"},
+		"redis is away":                                  {text: "break-image", err: fmt.Errorf("create: %w", run.ErrDown), want: "Redis does not answer"},
+		"time is up":                                     {text: "break-image", err: context.DeadlineExceeded, want: "Redis does not answer"},
+		"an error nobody explains":                       {text: "break-image", err: errors.New("boom"), want: "Reference in the bot's log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, _, r := newBench(t)

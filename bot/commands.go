@@ -78,7 +78,7 @@ func (b *Bot) status(ctx context.Context, a asked) (board.Message, error) {
 	}
 	var views []board.View
 	for _, r := range records {
-		if a.RunID == "" && len(views) > 0 && r.Closed || a.RunID != "" && r.ID != a.RunID {
+		if a.RunID == "" && len(views) > 0 && over(r) || a.RunID != "" && r.ID != a.RunID {
 			continue // ended runs are shown only when nothing else is
 		}
 		views = append(views, b.Runs.View(r))
@@ -138,8 +138,8 @@ func (b *Bot) current(ctx context.Context, a asked) (run.Record, bool, error) {
 		}
 	}
 	match := []func(run.Record) bool{
-		func(r run.Record) bool { return !r.Closed && r.Position == 0 },
-		func(r run.Record) bool { return !r.Closed },
+		func(r run.Record) bool { return !over(r) && r.Position == 0 },
+		func(r run.Record) bool { return !over(r) },
 		func(run.Record) bool { return true },
 	}
 	if a.RunID != "" {
@@ -153,6 +153,9 @@ func (b *Bot) current(ctx context.Context, a asked) (run.Record, bool, error) {
 	return run.Record{}, false, nil
 }
 
+// over tells whether a run has nothing left to do but its last messages.
+func over(r run.Record) bool { return r.Closed || r.State.Phase == engine.Ended }
+
 func (b *Bot) stop(ctx context.Context, a asked) (board.Message, error) {
 	r, found, err := b.current(ctx, a)
 	switch {
@@ -160,7 +163,7 @@ func (b *Bot) stop(ctx context.Context, a asked) (board.Message, error) {
 		return board.Message{}, err
 	case !found:
 		return say(text.T(b.Lang, "bot.nothing-runs")), nil
-	case r.Closed:
+	case over(r):
 		return b.ended(r), nil
 	}
 	err = b.Runs.Input(ctx, r.ID, engine.Input{ID: a.key, Kind: engine.InputStop, By: a.by, At: a.at})
