@@ -23,7 +23,8 @@ grep '^ready in' "$base/out" | cut -d: -f1
 sleep 20 # the add-ons start, caches fill
 
 pids=$(for p in /proc/[0-9]*; do
-	tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qF "$dir" && echo "${p#/proc/}" || true
+	# Other processes of the machine may end while the list is made.
+	{ tr '\0' ' ' <"$p/cmdline" | grep -qF "$dir"; } 2>/dev/null && echo "${p#/proc/}" || true
 done | grep -vx $$)
 ticks() {
 	for p in $pids; do cut -d' ' -f14,15 "/proc/$p/stat"; done | awk '{s += $1 + $2} END {print s}'
