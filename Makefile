@@ -37,16 +37,16 @@ test: test-unit test-cluster test-e2e ## every test, unit tests first
 
 .PHONY: test-unit
 test-unit: ## tests without a cluster (under 2 minutes with a warm build cache)
-	CGO_ENABLED=1 go test -race -timeout 10m ./bot/... ./k8s/... ./scenarios/... ./cmd/... ./internal/...
+	CGO_ENABLED=1 go test -race -timeout 15m $$(go list ./... | grep -v -e /e2e -e /pagetest)
 
 .PHONY: test-cluster
 test-cluster: labcluster ## the embedded cluster itself, and the adapters against it
-	cd k8s/labcluster && GOFLAGS="-trimpath -buildvcs=false" LABCLUSTER_BIN=$(CURDIR)/bin/labcluster LABCLUSTER_REQUIRED=1 go test -timeout 15m ./...
+	cd k8s/labcluster && GOFLAGS="-trimpath -buildvcs=false" LABCLUSTER_BIN=$(CURDIR)/bin/labcluster LABCLUSTER_REQUIRED=1 go test -timeout 15m ./cri ./e2e
 	LABBOT_REQUIRE_CLUSTER=1 LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster go test -timeout 10m ./k8s
 
 .PHONY: test-e2e
 test-e2e: build ## stories: the shipped binary, workspace, Redis, cluster, browser
-	LABBOT_BIN=$(CURDIR)/bin/labbot LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster LABBOT_REQUIRE_CLUSTER=1 LABBOT_ARTIFACTS=$(CURDIR)/artifacts go test -timeout 20m -v ./e2e/...
+	LABBOT_BIN=$(CURDIR)/bin/labbot LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster LABBOT_REQUIRE_CLUSTER=1 LABBOT_ARTIFACTS=$(CURDIR)/artifacts go test -timeout 25m -v ./e2e ./bot/workspace/pagetest
 
 .PHONY: check
 check: vet lint generated test ## all that must hold before a commit
@@ -62,7 +62,7 @@ lint: ## golangci-lint
 .PHONY: generated
 generated: ## generated files are fresh, both modules are tidy
 	go mod tidy -diff
-	cd k8s/labcluster && go mod tidy -diff
+	cd k8s/labcluster && GOFLAGS=-mod=mod go mod tidy -diff
 
 .PHONY: cross
 cross: ## the bot builds for macOS and Windows too

@@ -142,7 +142,7 @@ func (c *Cluster) Do(ctx context.Context, m run.Meta, in engine.Intent) engine.R
 		case <-ctx.Done():
 		case <-t.C:
 		}
-		return engine.Result{Intent: in.ID, Status: engine.ResultUnreachable, At: time.Now().UTC().Round(0)}
+		return engine.Result{Intent: in.ID, Status: engine.ResultUnreachable, Reason: engine.ReasonNotSent, At: time.Now().UTC().Round(0)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
