@@ -130,7 +130,7 @@ func (l *lab1) load(id lab.RunID) run.Record {
 // until waits, in the bubble's time, for something to become true.
 func (l *lab1) until(what string, limit time.Duration, done func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(limit); !done(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(limit); !done(); time.Sleep(max(100*time.Millisecond, limit/1000)) {
 		if time.Now().After(end) {
 			l.t.Fatalf("%s: not within %s", what, limit)
 		}

@@ -15,6 +15,7 @@ type Queue struct {
 	mu    sync.Mutex
 	tasks []queued
 	lost  bool
+	news  chan struct{} // closed at the next Enqueue; nil when nobody waits
 }
 
 type queued struct {
@@ -25,8 +26,8 @@ type queued struct {
 
 var _ run.Queue = (*Queue)(nil)
 
-// poll is how often a served queue is looked at, as asynq does.
-const poll = 100 * time.Millisecond
+// poll is how often a served queue looks for delayed and refused tasks.
+const poll = time.Second
 
 // Lose makes the queue forget all tasks from now on without an error: the sweep
 // has to do.
@@ -50,7 +51,21 @@ func (q *Queue) Enqueue(_ context.Context, t run.Task) error {
 	if !q.lost {
 		q.tasks = append(q.tasks, queued{id: id, t: t, at: time.Now().Add(t.After)})
 	}
+	if q.news != nil {
+		close(q.news)
+		q.news = nil
+	}
 	return nil
+}
+
+// changed is closed at the next Enqueue.
+func (q *Queue) changed() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.news == nil {
+		q.news = make(chan struct{})
+	}
+	return q.news
 }
 
 // Serve delivers tasks until ctx ends.
@@ -58,6 +73,7 @@ func (q *Queue) Serve(ctx context.Context, owner string, handle func(context.Con
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
+		news := q.changed()
 		for x, ok := q.next(owner); ok && ctx.Err() == nil; x, ok = q.next(owner) {
 			if handle(ctx, x.t) != nil {
 				x.at = time.Now().Add(time.Second)
@@ -69,6 +85,7 @@ func (q *Queue) Serve(ctx context.Context, owner string, handle func(context.Con
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-news:
 		case <-tick.C:
 		}
 	}
