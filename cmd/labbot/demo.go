@@ -111,12 +111,17 @@ func demo(ctx context.Context, o demoOptions) (err error) {
 		return quiet(ctx, err)
 	}
 	defer stopCluster()
-	st, stopRedis, err := demoRedis(ctx, o, p, logger)
+	st, lasting, stopRedis, err := demoRedis(ctx, o, p, logger)
 	if err != nil {
 		return quiet(ctx, err)
 	}
 	defer stopRedis()
 	defer st.Close()
+	if !lasting && o.kubeconfig == "" {
+		if err := sweepEmbedded(ctx, cluster, p); err != nil {
+			return quiet(ctx, err)
+		}
+	}
 
 	// The workspace outlives the bot, so that the bot's last words get there.
 	wsCtx, stopWorkspace := context.WithCancel(context.WithoutCancel(ctx))

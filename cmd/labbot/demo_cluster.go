@@ -149,3 +149,32 @@ func readLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		return "", ctx.Err()
 	}
 }
+
+// sweepTime bounds the removal of what an earlier demo left on its cluster.
+const sweepTime = time.Minute
+
+// sweepEmbedded removes the namespaces of runs that ended with an earlier demo's
+// records. The embedded cluster has no other user.
+func sweepEmbedded(ctx context.Context, cluster *k8s.Cluster, p printer) error {
+	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	owned, err := cluster.Owned(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range owned {
+		p.say("demo.left-over", "namespace", o.Name)
+		for gone := false; !gone; {
+			var remains string
+			if gone, remains, err = cluster.DeleteOwned(ctx, o.Name, o.UID); err != nil {
+				return fmt.Errorf("namespace %s of an earlier demo: %w", o.Name, err)
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("namespace %s of an earlier demo is not gone after %s: %s", o.Name, sweepTime, remains)
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}

@@ -19,40 +19,40 @@ import (
 const redisTime = 20 * time.Second
 
 // demoRedis uses the given Redis, else a redis-server from PATH with append-only
-// persistence, else one inside this process.
-func demoRedis(ctx context.Context, o demoOptions, p printer, logger *zap.Logger) (*store.Store, func(), error) {
+// persistence, else one inside this process, which is not lasting.
+func demoRedis(ctx context.Context, o demoOptions, p printer, logger *zap.Logger) (st *store.Store, lasting bool, stop func(), err error) {
 	none := func() {}
 	if o.redis != "" {
 		st, report, err := openStore(ctx, o.redis, logger)
 		if err != nil {
-			return nil, nil, err
+			return nil, false, nil, err
 		}
 		p.say("demo.redis-given")
 		for _, w := range report.Warnings {
 			fmt.Fprintln(p.out, "  "+w.Text.In(p.lang))
 		}
-		return st, none, nil
+		return st, true, none, nil
 	}
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		st, err := store.OpenInProcess(logger)
 		if err != nil {
-			return nil, nil, err
+			return nil, false, nil, err
 		}
 		p.say("demo.redis-in-process")
-		return st, none, nil
+		return st, false, none, nil
 	}
 	s := &supervised{path: path, dir: filepath.Join(o.data, "redis"), logger: logger, quit: make(chan struct{})}
 	if err := s.start(ctx); err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
-	st, _, err := openStore(ctx, s.url(), logger)
+	st, _, err = openStore(ctx, s.url(), logger)
 	if err != nil {
 		s.stop()
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	p.say("demo.redis-started", "dir", s.dir)
-	return st, s.stop, nil
+	return st, true, s.stop, nil
 }
 
 // supervised is a redis-server that is started again when it dies: the runs go
