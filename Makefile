@@ -41,12 +41,12 @@ test-unit: ## tests without a cluster (under 2 minutes with a warm build cache)
 
 .PHONY: test-cluster
 test-cluster: labcluster ## the embedded cluster itself, and the adapters against it
-	cd k8s/labcluster && GOFLAGS="-trimpath -buildvcs=false" LABCLUSTER_BIN=$(CURDIR)/bin/labcluster LABCLUSTER_REQUIRED=1 go test -timeout 15m ./cri ./e2e
+	cd k8s/labcluster && GOFLAGS="-trimpath -buildvcs=false" LABCLUSTER_BIN=$(CURDIR)/bin/labcluster LABCLUSTER_REQUIRED=1 go test -p 1 -timeout 20m ./cri ./e2e
 	LABBOT_REQUIRE_CLUSTER=1 LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster go test -timeout 10m ./k8s
 
 .PHONY: test-e2e
 test-e2e: build ## stories: the shipped binary, workspace, Redis, cluster, browser
-	LABBOT_BIN=$(CURDIR)/bin/labbot LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster LABBOT_REQUIRE_CLUSTER=1 LABBOT_ARTIFACTS=$(CURDIR)/artifacts go test -timeout 25m -v ./e2e ./bot/workspace/pagetest
+	LABBOT_BIN=$(CURDIR)/bin/labbot LABBOT_LABCLUSTER=$(CURDIR)/bin/labcluster LABBOT_REQUIRE_CLUSTER=1 LABBOT_ARTIFACTS=$(CURDIR)/artifacts go test -p 1 -timeout 25m -v ./e2e ./bot/workspace/pagetest
 
 .PHONY: check
 check: vet lint generated test ## all that must hold before a commit
