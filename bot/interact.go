@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -102,6 +103,13 @@ func (b *Bot) Refused(r run.Record, f engine.Fact) {
 }
 
 func (b *Bot) refusal(f engine.Fact) string {
+	if at, err := time.Parse(time.RFC3339, f.Detail); err == nil {
+		// Slack shows the instant in the reader's own time zone.
+		return text.T(b.Lang, "bot.hint-at", "time", fmt.Sprintf("<!date^%d^{time_secs}|%s>", at.Unix(), at.Format("15:04:05 MST")))
+	}
+	if f.Detail == "none" {
+		return text.T(b.Lang, "bot.hint-none")
+	}
 	if key := "bot.refused-" + f.Name; text.Has(key) {
 		return text.T(b.Lang, key, "detail", board.Escape(f.Detail, 200))
 	}

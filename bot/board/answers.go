@@ -14,11 +14,10 @@ func Help(lang lab.Lang, scenarios []ScenarioInfo) Message {
 	p := newPage()
 	title := text.T(lang, "board.help-title")
 	p.lines("*" + title + "*")
-	first := "break-image"
-	if len(scenarios) > 0 {
-		first = scenarios[0].ID
+	var rows []string
+	for _, s := range scenarios[:min(len(scenarios), helpScenarios)] {
+		rows = append(rows, slash(s.ID)+" – "+Escape(s.Title.In(lang), 150))
 	}
-	rows := []string{slash(first) + " – " + text.T(lang, "board.help-start")}
 	for _, c := range []struct{ word, about string }{
 		{"list", text.T(lang, "board.help-list")},
 		{"status", text.T(lang, "board.help-status")},
@@ -32,6 +31,9 @@ func Help(lang lab.Lang, scenarios []ScenarioInfo) Message {
 	p.context(text.T(lang, "board.help-thread"))
 	return p.message(title)
 }
+
+// helpScenarios bounds the scenarios that help names; /lab list has all of them.
+const helpScenarios = 5
 
 func slash(word string) string { return Code("/lab "+word, 80) }
 
@@ -69,6 +71,9 @@ func Status(lang lab.Lang, runs []View) Message {
 		return p.message(s)
 	}
 	title := text.T(lang, "board.status-title")
+	if runs[0].State.Phase == engine.Ended {
+		title = text.T(lang, "board.status-last")
+	}
 	rows := []string{"*" + title + "*"}
 	for _, v := range runs {
 		v.Lang = lang

@@ -28,7 +28,7 @@ func (m *machine) fix() bool {
 	m.wrongMoves()
 	// While a button is at work its own result tells what repaired it.
 	if !m.busy() && (m.newlyAccepted() || m.oracleTrue()) {
-		m.repaired(Repair{At: m.at, Manager: m.lastWriter()})
+		m.repaired(Repair{At: m.at, Manager: m.lastWriter(time.Time{})})
 		return true
 	}
 	if m.at.Before(m.s.FixDeadline) {
@@ -98,13 +98,14 @@ func (m *machine) praise() {
 
 // lastWriter gives the field manager that last wrote the spec of the object that
 // the scenario is about, from managedFields; empty when it is not known. The
-// kube-controller-manager writes status and annotations and is not meant.
-func (m *machine) lastWriter() string {
+// kube-controller-manager writes status and annotations and is not meant, and a
+// write before from explains nothing: a deletion leaves no manager at all.
+func (m *machine) lastWriter(from time.Time) string {
 	i := slices.IndexFunc(m.p.watches, func(w Watch) bool { return !w.List && w.Kind == "Deployment" })
 	if i < 0 {
 		return ""
 	}
-	manager, last := "", time.Time{}
+	manager, last := "", from
 	for _, f := range digList(m.reading(m.p.watches[i].As).Object, "metadata", "managedFields") {
 		who := digString(f, "manager")
 		if who == "kube-controller-manager" || digString(f, "subresource") != "" {
@@ -116,6 +117,10 @@ func (m *machine) lastWriter() string {
 	}
 	return manager
 }
+
+// moveTrace is how much older than a wrong move the write behind it may be: the
+// stamps of managedFields are whole seconds, and the watch takes its time.
+const moveTrace = 3 * time.Second
 
 // wrongMoves notes typical wrong moves, each once and only when it is seen for
 // longer than the watches may be apart.
@@ -136,7 +141,7 @@ func (m *machine) wrongMoves() {
 			m.s.MovesSince[mv.Name] = m.at
 		case m.at.Sub(since) >= moveHold:
 			delete(m.s.MovesSince, mv.Name)
-			s := MoveState{Name: mv.Name, At: since, Cost: mv.Cost, Say: mv.Say, Manager: m.lastWriter()}
+			s := MoveState{Name: mv.Name, At: since, Cost: mv.Cost, Say: mv.Say, Manager: m.lastWriter(since.Add(-moveTrace))}
 			m.s.Moves = append(m.s.Moves, s)
 			m.fact(Fact{Kind: FactMove, Name: mv.Name, Detail: s.Manager})
 		}

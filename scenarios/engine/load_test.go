@@ -58,7 +58,7 @@ func TestLoaderRefuses(t *testing.T) {
 		{"unknown parameter", "replicas: \"$params.replicas\", adopt", "replicas: \"$params.replica\", adopt", "\"$params.replica\"", "spec.phases.prepare[1].createDeployment.replicas", "replicas", "replicas"},
 		{"string for a number", "replicas: \"$params.replicas\", adopt", "replicas: \"$params.brokenTag\", adopt", "\"$params.brokenTag\", adopt", "spec.phases.prepare[1].createDeployment.replicas", "type int", ""},
 		{"two references", `broken: "nginx:$params.brokenTag"`, `broken: "$images.web:$params.brokenTag"`, `"$images.web:$params`, "spec.images.broken", "at most one", ""},
-		{"default out of its own bounds", "default: 2, min: 2", "default: 1, min: 2", "1, min", "spec.parameters.replicas.default", "from 2 to 5", ""},
+		{"default out of its own bounds", "default: 2, min: 2", "default: 1, min: 2", "1, min", "spec.parameters.replicas.default", "from 2 to 3", ""},
 		{"pattern", `"[a-z0-9][a-z0-9._-]{0,63}"`, `"[a-z"`, `"[a-z"`, "spec.parameters.brokenTag.pattern", "regular expression", ""},
 		{"id twice", "id: baseline", "id: create", "create\n        snapshot", "spec.phases.prepare[3].id", "", ""},
 		{"id of the board", "id: objects", "id: board", "board\n", "spec.phases.observe[1].id", "taken already", ""},
@@ -169,8 +169,8 @@ func TestStartTeachesParameters(t *testing.T) {
 		params map[string]string
 		want   string
 	}{
-		"too many":       {map[string]string{"replicas": "9"}, "from 2 to 5"},
-		"not a number":   {map[string]string{"replicas": "two"}, "from 2 to 5"},
+		"too many":       {map[string]string{"replicas": "9"}, "from 2 to 3"},
+		"not a number":   {map[string]string{"replicas": "two"}, "from 2 to 3"},
 		"unknown":        {map[string]string{"replica": "3"}, "“replicas”"},
 		"far off":        {map[string]string{"zzzzzzzzzzzz": "3"}, "brokenTag, replicas"},
 		"hostile tag":    {map[string]string{"brokenTag": "x y; rm"}, "brokenTag=does-not-exist"},

@@ -123,9 +123,17 @@ func (m *machine) overdue(st *step, ss *StepState, unknown bool) {
 	if m.cut && st.phase == Cleanup && m.at.Before(m.s.Deadline.Add(cleanupGrace)) {
 		return
 	}
-	ss.Acted, ss.Reason, ss.Unsure = m.at, reasonTimeout, unknown || m.cut
+	unsure := unknown || m.cut
+	if unsure && st.phase != Cleanup && m.at.Before(ss.Started.Add(st.timeout+ss.Paused+unsureGrace)) {
+		return // a moment without news at the very end decides nothing
+	}
+	ss.Acted, ss.Reason, ss.Unsure = m.at, reasonTimeout, unsure
 	m.drop(st)
 }
+
+// unsureGrace is how long a step whose time is over waits for a reading that may
+// be believed.
+const unsureGrace = 30 * time.Second
 
 func (m *machine) drop(st *step) {
 	m.s.Intents = slices.DeleteFunc(m.s.Intents, func(in Intent) bool {

@@ -406,6 +406,21 @@ func TestAnAnswerThatNeverCameIsNotACleanSlate(t *testing.T) {
 	ends(t, r, engine.Infrastructure, engine.Clean)
 }
 
+// The cluster is silent for a moment just when a step's time is over. That is no
+// outage, and the step is judged by the next news.
+func TestAMomentOfSilenceAtTheEndOfAStep(t *testing.T) {
+	r := start(t, "break-image")
+	r.UntilPhase(engine.Inject, time.Minute)
+	r.Stay(18 * time.Second)
+	r.W.Unreachable = true
+	r.Stay(4 * time.Second)
+	r.W.Unreachable = false
+	r.UntilPhase(engine.Fix, 2*time.Minute)
+	if r.S.Outcome != "" {
+		t.Errorf("outcome %s", r.S.Outcome)
+	}
+}
+
 // A short outage changes nothing but the time that a run takes.
 func TestShortOutage(t *testing.T) {
 	for _, ph := range []engine.Phase{engine.Inject, engine.Fix, engine.Verify, engine.Cleanup} {
