@@ -33,7 +33,7 @@ var verbs = map[command.Verb]func(*Bot, context.Context, asked) (board.Message, 
 	command.Status:  (*Bot).status,
 	command.Run:     (*Bot).start,
 	command.Stop:    (*Bot).stop,
-	command.Cleanup: (*Bot).cleanup,
+	command.Cleanup: (*Bot).stop, // of an ended run, stop shows the proof
 }
 
 func (b *Bot) command(ctx context.Context, e Envelope) any {
@@ -171,11 +171,6 @@ func (b *Bot) stop(ctx context.Context, a asked) (board.Message, error) {
 		return board.Message{}, err
 	}
 	return say(text.T(b.Lang, "bot.stopping", "scenario", r.State.Scenario, "namespace", r.State.Namespace)), nil
-}
-
-// cleanup is stop for a run under way; for an ended one it shows the proof.
-func (b *Bot) cleanup(ctx context.Context, a asked) (board.Message, error) {
-	return b.stop(ctx, a)
 }
 
 func (b *Bot) ended(r run.Record) board.Message {

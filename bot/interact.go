@@ -110,9 +110,6 @@ func (b *Bot) refusal(f engine.Fact) string {
 	if f.Detail == "none" {
 		return text.T(b.Lang, "bot.hint-none")
 	}
-	if key := "bot.refused-" + f.Name; text.Has(key) {
-		return text.T(b.Lang, key, "detail", board.Escape(f.Detail, 200))
-	}
 	return text.T(b.Lang, "bot.refused", "detail", board.Escape(f.Detail, 200))
 }
 
